@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"pkg/transform": {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/validity"},
 
 	"pkg/geometry/exact":    {},
-	"pkg/geometry/sweep":    {},
+	"pkg/geometry/sweep":    {"pkg/geometry/exact"},
 	"pkg/geometry/grid":     {},
 	"pkg/geometry/noding":   {"pkg/geometry/exact", "pkg/geometry/grid", "pkg/geometry/sweep"},
 	"pkg/geometry/coverage": {"pkg/geometry/exact", "pkg/geometry/noding", "pkg/validity"},

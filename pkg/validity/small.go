@@ -2,6 +2,7 @@ package validity
 
 import (
 	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
 )
 

@@ -1,11 +1,13 @@
 package validity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
@@ -28,10 +30,9 @@ type chain struct {
 // edge is the way from a corner to the next one. West and east are its ends by
 // the order of the sweep.
 type edge struct {
-	west, east orb.Point
-	chain      int32
-	forward    bool  // whether the chain runs from west to east
-	node       int32 // in the status, or none
+	sweep.Segment
+	chain   int32
+	forward bool // whether the chain runs from west to east
 }
 
 // conflict is a fault in terms of a sweep.
@@ -95,9 +96,9 @@ func (s *judge) add(positions []orb.Point, closed bool, polygon, ring int) {
 		if next == end {
 			next = first
 		}
-		e := edge{west: s.corners[i], east: s.corners[next], chain: id, forward: true, node: none}
-		if before(e.east, e.west) {
-			e.west, e.east, e.forward = e.east, e.west, false
+		e := edge{Segment: sweep.Segment{West: s.corners[i], East: s.corners[next], Node: none}, chain: id, forward: true}
+		if sweep.Before(e.East, e.West) {
+			e.West, e.East, e.forward = e.East, e.West, false
 		}
 		s.edges = append(s.edges, e)
 	}
@@ -107,9 +108,6 @@ func (s *judge) add(positions []orb.Point, closed bool, polygon, ring int) {
 	s.chains = append(s.chains, chain{polygon: int32(polygon), ring: int32(ring),
 		first: int32(first), end: int32(end), closed: closed, parent: none})
 }
-
-// before is the order of the sweep.
-func before(p, q orb.Point) bool { return p[0] < q[0] || p[0] == q[0] && p[1] < q[1] }
 
 // pointsPerLook is after how many points the sweep looks at its context: less
 // than a millisecond of work.
@@ -123,15 +121,9 @@ func (s *judge) run(ctx context.Context) (*conflict, error) {
 		s.events[i] = event{p, int32(i)}
 	}
 	slices.SortFunc(s.events, func(a, b event) int {
-		switch {
-		case before(a.at, b.at):
-			return -1
-		case before(b.at, a.at):
-			return 1
-		}
-		return int(a.corner - b.corner)
+		return cmp.Or(sweep.Compare(a.at, b.at), cmp.Compare(a.corner, b.corner))
 	})
-	s.status = sweep.New()
+	s.status = sweep.New(func(e int32) *sweep.Segment { return &s.edges[e].Segment })
 	s.graph.init(s.chains)
 	for begin, turn := 0, 0; begin < len(s.events); turn++ {
 		if turn%pointsPerLook == pointsPerLook-1 && ctx.Err() != nil {
@@ -163,7 +155,7 @@ func (s *judge) pass(p orb.Point, corners []event) *conflict {
 			return found
 		}
 	}
-	s.place(below)
+	s.status.Place(below, s.hit, s.rising)
 	s.begin(p, below)
 	if len(s.rising) == 0 {
 		return s.crossing(below, above)
@@ -185,16 +177,16 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 		for _, e := range [2]int32{event.corner, s.edgeBefore(c, event.corner)} {
 			switch {
 			case e == none || s.edges[e].chain == none:
-			case s.edges[e].west == p:
+			case s.edges[e].West == p:
 				s.rising = append(s.rising, e)
 			default:
-				known = s.edges[e].node
+				known = s.edges[e].Node
 			}
 		}
 	}
 	at, under := known, none
 	if at == none {
-		at, under = s.find(p)
+		at, under = s.status.Find(p)
 	}
 	if at == none { // nothing but what begins here
 		if under == none {
@@ -202,16 +194,10 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 		}
 		return s.status.Item(under), s.status.Item(s.status.Next(under))
 	}
-	low, high := at, at
-	for n := s.status.Prev(low); n != none && s.on(n, p); n = s.status.Prev(n) {
-		low = n
-	}
-	for n := s.status.Next(high); n != none && s.on(n, p); n = s.status.Next(n) {
-		high = n
-	}
+	low, high := s.status.Through(at, p)
 	for n := low; ; n = s.status.Next(n) {
 		s.hit = append(s.hit, n)
-		if e := s.status.Item(n); s.edges[e].east != p { // it passes through
+		if e := s.status.Item(n); s.edges[e].East != p { // it passes through
 			s.rising = append(s.rising, e)
 			s.present = append(s.present, s.edges[e].chain)
 		}
@@ -220,30 +206,6 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 		}
 	}
 	return s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
-}
-
-// find returns a node whose edge p lies on, or none; then under is the one below
-// p, or none.
-func (s *judge) find(p orb.Point) (at, under int32) {
-	under = none
-	for n := s.status.Root(); n != none; {
-		e := &s.edges[s.status.Item(n)]
-		switch side := exact.Side(e.west, e.east, p); {
-		case side == 0:
-			return n, none
-		case side > 0:
-			under, n = n, s.status.Right(n)
-		default:
-			n = s.status.Left(n)
-		}
-	}
-	return none, under
-}
-
-// on reports whether p lies on the edge of a node.
-func (s *judge) on(node int32, p orb.Point) bool {
-	e := &s.edges[s.status.Item(node)]
-	return exact.Side(e.west, e.east, p) == 0
 }
 
 // chainAt is the chain of a corner. An open chain's last corner has no edge of
@@ -272,73 +234,35 @@ func (s *judge) sortRising(p orb.Point) *conflict {
 	if len(s.rising) < 2 {
 		return nil
 	}
-	slices.SortFunc(s.rising, func(a, b int32) int { return exact.Side(p, s.edges[b].east, s.edges[a].east) })
+	slices.SortFunc(s.rising, func(a, b int32) int { return exact.Side(p, s.edges[b].East, s.edges[a].East) })
 	for i := 1; i < len(s.rising); i++ {
 		a, b := s.rising[i-1], s.rising[i]
-		if exact.Side(p, s.edges[a].east, s.edges[b].east) == 0 {
+		if exact.Side(p, s.edges[a].East, s.edges[b].East) == 0 {
 			return s.between(s.edges[a].chain, s.edges[b].chain, p)
 		}
 	}
 	return nil
 }
 
-// place puts the edges east of p into the status, in the nodes of those that it
-// had there before. Below is the edge under them.
-func (s *judge) place(below int32) {
-	for len(s.hit) > len(s.rising) {
-		last := len(s.hit) - 1
-		s.status.Remove(s.hit[last])
-		s.hit = s.hit[:last]
-	}
-	under := none
-	if below != none {
-		under = s.edges[below].node
-	}
-	for i, e := range s.rising {
-		if i < len(s.hit) {
-			under = s.hit[i]
-			s.status.SetItem(under, e)
-			s.edges[e].node = under
-			continue
-		}
-		under = s.status.InsertAbove(under, e)
-		s.edges[e].node = under
-	}
-}
-
-// crossing tests two neighbours, which are in order at the sweep. It looks at the
-// end that comes first: when it lies on the wrong side of the other edge, they
-// cross. When it lies on it, they touch, which the sweep will see there.
+// crossing returns the conflict of two neighbours that cross ahead of the sweep; nil when they do not.
 func (s *judge) crossing(lower, upper int32) *conflict {
-	if lower == none || upper == none {
+	if !s.status.Cross(lower, upper) {
 		return nil
 	}
 	l, u := &s.edges[lower], &s.edges[upper]
-	switch {
-	case l.east == u.east:
-		return nil
-	case before(l.east, u.east):
-		if exact.Side(u.west, u.east, l.east) <= 0 {
-			return nil
-		}
-	default:
-		if exact.Side(l.west, l.east, u.east) >= 0 {
-			return nil
-		}
-	}
 	return s.between(l.chain, u.chain, crossingPoint(l, u))
 }
 
 // crossingPoint is where two edges cross, rounded.
 func crossingPoint(l, u *edge) orb.Point {
-	dx, dy := l.east[0]-l.west[0], l.east[1]-l.west[1]
-	from := dx*(u.west[1]-l.west[1]) - dy*(u.west[0]-l.west[0])
-	to := dx*(u.east[1]-l.west[1]) - dy*(u.east[0]-l.west[0])
+	dx, dy := l.East[0]-l.West[0], l.East[1]-l.West[1]
+	from := dx*(u.West[1]-l.West[1]) - dy*(u.West[0]-l.West[0])
+	to := dx*(u.East[1]-l.West[1]) - dy*(u.East[0]-l.West[0])
 	part := 0.5 // of edges that are too flat to tell
 	if from != to {
 		part = min(1, max(0, from/(from-to)))
 	}
-	return orb.Point{u.west[0] + part*(u.east[0]-u.west[0]), u.west[1] + part*(u.east[1]-u.west[1])}
+	return orb.Point{u.West[0] + part*(u.East[0]-u.West[0]), u.West[1] + part*(u.East[1]-u.West[1])}
 }
 
 // between is the conflict of two chains, or of one with itself, that cross or run

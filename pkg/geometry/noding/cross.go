@@ -1,29 +1,11 @@
 package noding
 
-import "github.com/switchback-geo/switchback/pkg/geometry/exact"
-
-// foresee tests two neighbours, which are in order at the sweep, for a crossing
-// ahead. It looks at the end that comes first: when it lies on the wrong side of the
-// other edge, they cross. When it lies on it, they touch, which the sweep will see
-// there.
+// foresee queues the crossing ahead of two neighbours, if there is one.
 func (s *sweeper) foresee(lower, upper int32) error {
-	if lower == none || upper == none {
+	if !s.status.Cross(lower, upper) {
 		return nil
 	}
-	l, u := &s.edges[lower], &s.edges[upper]
-	switch {
-	case l.east == u.east:
-		return nil
-	case before(l.east, u.east):
-		if exact.Side(u.west, u.east, l.east) <= 0 {
-			return nil
-		}
-	default:
-		if exact.Side(l.west, l.east, u.east) >= 0 {
-			return nil
-		}
-	}
-	c := s.queue.arithmetic.crossingOf(l, u)
+	c := s.queue.arithmetic.crossingOf(&s.edges[lower], &s.edges[upper])
 	c.l, c.u = lower, upper
 	s.queue.push(c)
 	return nil
@@ -43,21 +25,15 @@ func (s *sweeper) cross() error {
 	for i := range s.pack {
 		for _, e := range [2]int32{s.pack[i].l, s.pack[i].u} {
 			s.edges[e].stamp = s.stamp
-			if s.edges[e].node != none { // else another one runs over it
-				at = s.edges[e].node
+			if s.edges[e].Node != none { // else another one runs over it
+				at = s.edges[e].Node
 			}
 		}
 	}
 	if at == none {
 		return nil
 	}
-	low, high := at, at
-	for n := s.status.Prev(low); n != none && s.inPack(n); n = s.status.Prev(n) {
-		low = n
-	}
-	for n := s.status.Next(high); n != none && s.inPack(n); n = s.status.Next(n) {
-		high = n
-	}
+	low, high := s.status.Around(at, s.inPack)
 	if low == high {
 		return nil
 	}
@@ -88,6 +64,6 @@ func (s *sweeper) reverse(low, high int32) {
 	for i, n := range s.hits {
 		e := s.ended[len(s.ended)-1-i]
 		s.status.SetItem(n, e)
-		s.edges[e].node = n
+		s.edges[e].Node = n
 	}
 }

@@ -28,20 +28,20 @@ type arithmetic struct {
 func (a *arithmetic) crossingOf(l, u *edge) crossing {
 	a.fraction(l, u)
 	var c crossing
-	c.x, c.restX = a.coordinate(l.west[0], &a.rx)
-	c.y, c.restY = a.coordinate(l.west[1], &a.ry)
+	c.x, c.restX = a.coordinate(l.West[0], &a.rx)
+	c.y, c.restY = a.coordinate(l.West[1], &a.ry)
 	return c
 }
 
 // fraction computes how far along the lower segment the crossing is: t of den, and
 // den is positive.
 func (a *arithmetic) fraction(l, u *edge) {
-	difference(&a.rx, l.east[0], l.west[0])
-	difference(&a.ry, l.east[1], l.west[1])
-	difference(&a.sx, u.east[0], u.west[0])
-	difference(&a.sy, u.east[1], u.west[1])
-	difference(&a.qx, u.west[0], l.west[0])
-	difference(&a.qy, u.west[1], l.west[1])
+	difference(&a.rx, l.East[0], l.West[0])
+	difference(&a.ry, l.East[1], l.West[1])
+	difference(&a.sx, u.East[0], u.West[0])
+	difference(&a.sy, u.East[1], u.West[1])
+	difference(&a.qx, u.West[0], l.West[0])
+	difference(&a.qy, u.West[1], l.West[1])
 	a.cross(&a.den, &a.rx, &a.ry, &a.sx, &a.sy)
 	a.cross(&a.t, &a.qx, &a.qy, &a.sx, &a.sy)
 	if a.den.Sign() < 0 {
@@ -115,7 +115,7 @@ func (a *arithmetic) rational(c *crossing, edges []edge, axis int) *big.Rat {
 		way = &a.ry
 	}
 	ordinate := new(big.Rat).SetFrac(new(big.Int).Mul(way, &a.t), &a.den)
-	return ordinate.Add(ordinate, new(big.Rat).SetFloat64(l.west[axis]))
+	return ordinate.Add(ordinate, new(big.Rat).SetFloat64(l.West[axis]))
 }
 
 // pixelOf is the cell that a crossing lies in.

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
 // queue has the places that the sweep still has to come to: the ends of edges in
@@ -21,8 +23,8 @@ func newQueue(edges []edge) *queue {
 	for i := range edges {
 		q.starts[i], q.ends[i] = int32(i), int32(i)
 	}
-	slices.SortFunc(q.starts, func(i, j int32) int { return comparePlaces(edges[i].west, edges[j].west) })
-	slices.SortFunc(q.ends, func(i, j int32) int { return comparePlaces(edges[i].east, edges[j].east) })
+	slices.SortFunc(q.starts, func(i, j int32) int { return sweep.Compare(edges[i].West, edges[j].West) })
+	slices.SortFunc(q.ends, func(i, j int32) int { return sweep.Compare(edges[i].East, edges[j].East) })
 	return q
 }
 
@@ -35,7 +37,7 @@ func (q *queue) next() (orb.Point, bool) {
 		return q.edges[q.ends[0]].finish, true
 	}
 	p, e := q.edges[q.starts[0]].begin, q.edges[q.ends[0]].finish
-	if before(e, p) {
+	if sweep.Before(e, p) {
 		return e, true
 	}
 	return p, true

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
 // network nodes segments of whole numbers.
@@ -100,7 +101,7 @@ func TestCrossing_is_exact(t *testing.T) {
 		var edges []edge
 		for len(edges) < 4 {
 			w, e := orb.Point{whole(), whole()}, orb.Point{whole(), whole()}
-			if before(w, e) {
+			if sweep.Before(w, e) {
 				edges = append(edges, newEdge(w, e))
 			}
 		}
@@ -140,17 +141,17 @@ func meeting(l, u *edge) (x, y *big.Rat, ok bool) {
 	cross := func(ax, ay, bx, by *big.Rat) *big.Rat {
 		return new(big.Rat).Sub(new(big.Rat).Mul(ax, by), new(big.Rat).Mul(ay, bx))
 	}
-	rx, ry, sx, sy := sub(l.east[0], l.west[0]), sub(l.east[1], l.west[1]), sub(u.east[0], u.west[0]), sub(u.east[1], u.west[1])
+	rx, ry, sx, sy := sub(l.East[0], l.West[0]), sub(l.East[1], l.West[1]), sub(u.East[0], u.West[0]), sub(u.East[1], u.West[1])
 	den := cross(rx, ry, sx, sy)
 	if den.Sign() == 0 {
 		return nil, nil, false
 	}
-	t := cross(sub(u.west[0], l.west[0]), sub(u.west[1], l.west[1]), sx, sy)
+	t := cross(sub(u.West[0], l.West[0]), sub(u.West[1], l.West[1]), sx, sy)
 	t.Quo(t, den)
 	if t.Sign() < 0 || t.Cmp(big.NewRat(1, 1)) > 0 {
 		return nil, nil, false
 	}
-	return rx.Add(rx.Mul(rx, t), rat(l.west[0])), ry.Add(ry.Mul(ry, t), rat(l.west[1])), true
+	return rx.Add(rx.Mul(rx, t), rat(l.West[0])), ry.Add(ry.Mul(ry, t), rat(l.West[1])), true
 }
 
 // checkWhole holds a rounded ordinate against the fraction.
@@ -172,7 +173,7 @@ func TestTouches_is_exact(t *testing.T) {
 		step := []float64{1, 2, 10}[random.IntN(3)]
 		whole := func() float64 { return float64(random.IntN(int(8*step))) - 4*step }
 		a, b := orb.Point{whole(), whole()}, orb.Point{whole(), whole()}
-		if !before(a, b) {
+		if !sweep.Before(a, b) {
 			continue
 		}
 		got, want := touches(orb.Point{}, step/2, a, b), clipped(a, b, step)

@@ -107,7 +107,7 @@ func TestGrid_what_has_no_such_decimals_stays(t *testing.T) {
 func TestStatus_keeps_the_order(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
-	status := sweep.New()
+	status := sweep.New(nil)
 	var want []int32  // items from south to north
 	var nodes []int32 // their nodes
 	for item := range int32(2_000) {

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
 // fanout is how many pixels, or boxes, a box of the index has.
@@ -94,7 +96,7 @@ func (p *pixels) passed(found []int32, a, b orb.Point, step float64, budget *bud
 		if a[1] > b[1] {
 			c[1], d[1] = -c[1], -d[1]
 		}
-		return comparePlaces(c, d)
+		return sweep.Compare(c, d)
 	})
 	return s.found, nil
 }

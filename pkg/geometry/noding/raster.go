@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 )
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
 // Segment is the way between two places of the finer grid of a [Raster]. It
@@ -55,24 +57,17 @@ func (b *budget) turn() error {
 	return nil
 }
 
-// before is the order of the sweep: from west to east, then from south to north.
-func before(p, q orb.Point) bool { return p[0] < q[0] || p[0] == q[0] && p[1] < q[1] }
-
-func comparePlaces(p, q orb.Point) int {
-	return cmp.Or(cmp.Compare(p[0], q[0]), cmp.Compare(p[1], q[1]))
-}
-
 // straightened brings every segment into the order of the sweep, and all of them
 // too. Those without length are left out.
 func straightened(segments []Segment) []Segment {
 	segments = slices.DeleteFunc(segments, func(s Segment) bool { return s.A == s.B })
 	for i := range segments {
-		if s := &segments[i]; before(s.B, s.A) {
+		if s := &segments[i]; sweep.Before(s.B, s.A) {
 			s.A, s.B, s.ZA, s.ZB = s.B, s.A, s.ZB, s.ZA
 		}
 	}
 	slices.SortFunc(segments, func(s, t Segment) int {
-		return cmp.Or(comparePlaces(s.A, t.A), comparePlaces(s.B, t.B), cmp.Compare(s.Ring, t.Ring))
+		return cmp.Or(sweep.Compare(s.A, t.A), sweep.Compare(s.B, t.B), cmp.Compare(s.Ring, t.Ring))
 	})
 	return segments
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
 // snapper leads segments through the centres of the hot cells.
@@ -47,16 +49,16 @@ func (s *snapper) same(i int) int {
 
 // heat finds the hot cells: those of ends, and of crossings.
 func (s *snapper) heat() error {
-	sweep := sweeper{budget: s.budget, crossed: func(c *crossing) { s.nodes = append(s.nodes, s.raster.pixelOf(c)) }}
+	edges := sweeper{budget: s.budget, crossed: func(c *crossing) { s.nodes = append(s.nodes, s.raster.pixelOf(c)) }}
 	for i := 0; i < len(s.segments); i = s.same(i) {
 		a, b := s.segments[i].A, s.segments[i].B
-		sweep.edges = append(sweep.edges, newEdge(a, b))
+		edges.edges = append(edges.edges, newEdge(a, b))
 		s.nodes = append(s.nodes, s.raster.pixel(a), s.raster.pixel(b))
 	}
-	if err := sweep.run(); err != nil {
+	if err := edges.run(); err != nil {
 		return err
 	}
-	slices.SortFunc(s.nodes, comparePlaces)
+	slices.SortFunc(s.nodes, sweep.Compare)
 	s.nodes = slices.Clip(slices.Compact(s.nodes))
 	s.pixels = newPixels(s.nodes)
 	return nil
@@ -64,7 +66,7 @@ func (s *snapper) heat() error {
 
 // node is the number of the hot cell that a place of the finer grid lies in.
 func (s *snapper) node(place orb.Point) (int32, bool) {
-	i, found := slices.BinarySearchFunc(s.nodes, s.raster.pixel(place), comparePlaces)
+	i, found := slices.BinarySearchFunc(s.nodes, s.raster.pixel(place), sweep.Compare)
 	return int32(i), found
 }
 

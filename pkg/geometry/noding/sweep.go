@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
@@ -14,9 +15,8 @@ const none = sweep.None
 // edge is a segment in the sweep. Of one that runs over others only the part from
 // west on is swept, as long as it is the shortest.
 type edge struct {
-	west, east    orb.Point
+	sweep.Segment
 	begin, finish orb.Point // where it began, and where it ends
-	node          int32     // in the status, or none
 	waiting       int32     // the first edge that goes on where this one ends, or none
 	also          int32     // the next edge that waits with this one, or none
 	stamp         int32     // of the last pack of crossings that it belonged to
@@ -24,7 +24,7 @@ type edge struct {
 
 // newEdge returns an edge; west comes before east.
 func newEdge(west, east orb.Point) edge {
-	return edge{west: west, east: east, begin: west, finish: east, node: none, waiting: none, also: none}
+	return edge{Segment: sweep.Segment{West: west, East: east, Node: none}, begin: west, finish: east, waiting: none, also: none}
 }
 
 // around are the edges at one place of the sweep.
@@ -54,7 +54,7 @@ type sweeper struct {
 
 // run sweeps over all edges. The error is [ErrCrossings] or that of the context.
 func (s *sweeper) run() error {
-	s.queue, s.status = newQueue(s.edges), sweep.New()
+	s.queue, s.status = newQueue(s.edges), sweep.New(func(e int32) *sweep.Segment { return &s.edges[e].Segment })
 	for {
 		if err := s.budget.turn(); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *sweeper) pass(p orb.Point) error {
 	if s.passed != nil {
 		s.passed(&s.at)
 	}
-	s.place(below)
+	s.status.Place(below, s.hits, s.at.rising)
 	if len(s.at.rising) == 0 {
 		return s.foresee(below, above)
 	}
@@ -104,35 +104,29 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 	}
 	for ; len(q.ends) > 0 && s.edges[q.ends[0]].finish == p; q.ends = q.ends[1:] {
 		e := &s.edges[q.ends[0]]
-		if e.node == none {
+		if e.Node == none {
 			continue // it was equal to another one
 		}
-		known = e.node
+		known = e.Node
 		s.release(q.ends[0], p)
 	}
 	at := known
 	if at == none {
 		var under int32
-		if at, under = s.find(p); at == none { // nothing but what begins here
+		if at, under = s.status.Find(p); at == none { // nothing but what begins here
 			if under == none {
 				return none, s.status.Item(s.status.First())
 			}
 			return s.status.Item(under), s.status.Item(s.status.Next(under))
 		}
 	}
-	low, high := at, at
-	for n := s.status.Prev(low); n != none && s.on(n, p); n = s.status.Prev(n) {
-		low = n
-	}
-	for n := s.status.Next(high); n != none && s.on(n, p); n = s.status.Next(n) {
-		high = n
-	}
+	low, high := s.status.Through(at, p)
 	below, above = s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
 	for n := low; ; n = s.status.Next(n) {
 		s.hits = append(s.hits, n)
 		e := s.status.Item(n)
-		s.edges[e].node = none
-		if s.edges[e].east == p {
+		s.edges[e].Node = none
+		if s.edges[e].East == p {
 			s.at.ending = append(s.at.ending, e)
 		} else {
 			s.at.rising = append(s.at.rising, e)
@@ -143,45 +137,21 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 	}
 }
 
-// find returns a node whose edge p lies on, or none; then under is the one below
-// p, or none.
-func (s *sweeper) find(p orb.Point) (at, under int32) {
-	under = none
-	for n := s.status.Root(); n != none; {
-		e := &s.edges[s.status.Item(n)]
-		switch side := exact.Side(e.west, e.east, p); {
-		case side == 0:
-			return n, none
-		case side > 0:
-			under, n = n, s.status.Right(n)
-		default:
-			n = s.status.Left(n)
-		}
-	}
-	return none, under
-}
-
-// on reports whether p lies on the edge of a node.
-func (s *sweeper) on(node int32, p orb.Point) bool {
-	e := &s.edges[s.status.Item(node)]
-	return exact.Side(e.west, e.east, p) == 0
-}
-
 // sortRising orders the edges that lie east of p from south to north. Of those
 // that run over each other the shortest stays, and each of the others waits for the
 // end of the next shorter one.
 func (s *sweeper) sortRising(p orb.Point) {
 	rising := s.at.rising
 	slices.SortFunc(rising, func(a, b int32) int {
-		if side := exact.Side(p, s.edges[b].east, s.edges[a].east); side != 0 {
+		if side := exact.Side(p, s.edges[b].East, s.edges[a].East); side != 0 {
 			return side
 		}
-		return comparePlaces(s.edges[a].east, s.edges[b].east)
+		return sweep.Compare(s.edges[a].East, s.edges[b].East)
 	})
 	kept, last := rising[:0], none
 	for _, e := range rising {
-		s.edges[e].west, s.edges[e].also = p, none
-		if last != none && exact.Side(p, s.edges[last].east, s.edges[e].east) == 0 {
+		s.edges[e].West, s.edges[e].also = p, none
+		if last != none && exact.Side(p, s.edges[last].East, s.edges[e].East) == 0 {
 			s.edges[e].also, s.edges[last].waiting = s.edges[last].waiting, e
 		} else {
 			kept = append(kept, e)
@@ -200,34 +170,11 @@ func (s *sweeper) release(ended int32, p orb.Point) {
 		e := s.ended[last]
 		s.ended = s.ended[:last]
 		for w := s.edges[e].waiting; w != none; w = s.edges[w].also {
-			if s.edges[w].east == p {
+			if s.edges[w].East == p {
 				s.ended = append(s.ended, w)
 			} else {
 				s.at.rising = append(s.at.rising, w)
 			}
 		}
-	}
-}
-
-// place puts the edges east of p into the status, in the nodes of those that it
-// had there before. Below is the edge under them.
-func (s *sweeper) place(below int32) {
-	for len(s.hits) > len(s.at.rising) {
-		last := len(s.hits) - 1
-		s.status.Remove(s.hits[last])
-		s.hits = s.hits[:last]
-	}
-	under := none
-	if below != none {
-		under = s.edges[below].node
-	}
-	for i, e := range s.at.rising {
-		if i < len(s.hits) {
-			under = s.hits[i]
-			s.status.SetItem(under, e)
-		} else {
-			under = s.status.InsertAbove(under, e)
-		}
-		s.edges[e].node = under
 	}
 }

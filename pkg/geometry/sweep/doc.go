@@ -1,8 +1,5 @@
-// Package sweep keeps the status of a plane sweep: the edges that the sweep line
-// is passing, in order from south to north. An edge is inserted above a known one
-// or removed in O(log n), its neighbours are at hand, and a search may go down the
-// tree with a predicate of the caller's.
+// Package sweep keeps the status of a plane sweep: the segments that the sweep line passes, in order from south to north. It inserts a segment
+// above a known one or removes it in O(log n), has its neighbours at hand, finds what a place lies on, and tells whether neighbours cross ahead.
 //
-// It refuses to know what an edge is: items are numbers of the caller's, and the
-// caller alone compares them. That the order is right is the caller's promise.
+// Items are numbers of the caller's, who keeps their segments, puts them in their order and decides what a crossing means.
 package sweep

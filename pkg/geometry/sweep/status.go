@@ -23,11 +23,12 @@ type Status struct {
 	free        []int32
 	root, first int32
 	random      rand.PCG
+	segment     func(item int32) *Segment
 }
 
-// New returns an empty status.
-func New() *Status {
-	t := &Status{root: None, first: None}
+// New returns an empty status of items that have these segments.
+func New(segment func(item int32) *Segment) *Status {
+	t := &Status{root: None, first: None, segment: segment}
 	t.nodes, t.free = make([]node, 0, 16), make([]int32, 0, 16)
 	t.random.Seed(rand.Uint64(), rand.Uint64())
 	return t
