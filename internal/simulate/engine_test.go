@@ -187,7 +187,7 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
 		engine.Retries.Tiers = append(engine.Retries.Tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
-	steps := must.Get(enrich.New(cfg.Enrich, enrich.Options{}))(t)
+	steps := must.Get(enrich.New(cfg.Enrich, enrich.Options{Classify: classify.Of, RetryAfterLimit: time.Hour}))(t)
 	t.Cleanup(steps.Close)
 	return simulate.NewSystem(cfg, engine), engine, steps
 }
