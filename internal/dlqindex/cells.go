@@ -320,21 +320,21 @@ func centreOf(b *deadletters.BBox) (x, y float64, ok bool) {
 	return x, y, true
 }
 
-// addCells counts a letter n times in its cells.
-func (c *tally) addCells(l *counted, n int64) {
+// addCells counts a letter n times in the cells of its place.
+func (c *tally) addCells(r *row, atX, atY float64, n int64) {
 	finest, last := finestDegrees, coarsestDegrees
-	if math.Abs(l.x) > 180 || math.Abs(l.y) > 90 {
+	if math.Abs(atX) > 180 || math.Abs(atY) > 90 {
 		finest, last = finestOther, coarsest-1
 	}
 	for level := finest; level <= coarsest; level++ {
 		if level > last {
 			level = coarsest
 		}
-		x, y := l.x/side(level), l.y/side(level)
-		column, row := math.Floor(x), math.Floor(y)
-		key := cellKey{gone: l.gone, level: level, x: int(column), y: int(row), status: l.status}
+		x, y := atX/side(level), atY/side(level)
+		column, line := math.Floor(x), math.Floor(y)
+		key := cellKey{gone: r.gone, level: level, x: int(column), y: int(line), status: r.Status}
 		s := c.cells[key]
-		c.cells[key] = cellSums{s.letters + n, s.east + n*int64((x-column)*sideParts), s.north + n*int64((y-row)*sideParts)}
+		c.cells[key] = cellSums{s.letters + n, s.east + n*int64((x-column)*sideParts), s.north + n*int64((y-line)*sideParts)}
 	}
 }
 

@@ -10,43 +10,23 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// counted is what the counters need of a letter.
-type counted struct {
-	id             string
-	gone           bool
-	group          string
-	status         deadletters.Status // as the table has it
-	at             time.Time          // last death
-	code, pipeline string
-	size           int64
-	replayed       bool // it was put back at least once
-	placed         bool // it has a place
-	x, y           float64
+// place returns the centre of a letter's bounding box. ok is false without one.
+func (r *row) place() (x, y float64, ok bool) {
+	if r.box == nil {
+		box, err := deadletters.ParseBBox(r.Control.BBox)
+		if err != nil {
+			return 0, 0, false
+		}
+		r.box = &box
+	}
+	return centreOf(r.box)
 }
 
-// counted returns what the counters need of a letter that the table has.
-func (r *row) counted() counted {
-	c := &r.Control
-	out := counted{
-		id: plain(r.ID), gone: r.gone, group: r.Group, status: r.Status, at: r.At, code: plain(c.ErrorCode), pipeline: plain(c.Pipeline), size: int64(r.Size),
-		replayed: isReplayed(r.Status, c.ReplayCount, r.State.ReprocessCount),
-	}
-	box := r.box
-	if box == nil {
-		if parsed, err := deadletters.ParseBBox(c.BBox); err == nil {
-			box = &parsed
-		}
-	}
-	if box != nil {
-		out.x, out.y, out.placed = centreOf(box)
-	}
-	return out
-}
+// in gives the letter a state, as the counters see it.
+func (r *row) in(s deadletters.State) { r.Status, r.State.ReprocessCount = s.Status, s.ReprocessCount }
 
 // isReplayed reports whether a letter was put back at least once, by its header or by its state.
-func isReplayed(status deadletters.Status, replays, reworked int) bool {
-	return replays > 0 || reworked > 0 || status == deadletters.Replaying
-}
+func (r *row) isReplayed() bool { return r.Replays() > 0 || r.Status == deadletters.Replaying }
 
 // isReplayedSQL is isReplayed in SQL, as a number.
 const isReplayedSQL = "CASE WHEN q.replay_count > 0 OR q.reprocess_count > 0 OR q.status = 'replaying' THEN 1 ELSE 0 END"
@@ -76,15 +56,15 @@ func newTally() *tally {
 }
 
 // add counts a letter n times; -1 takes it out.
-func (c *tally) add(l counted, n int64) {
-	key := countKey{l.gone, l.group, l.status}
+func (c *tally) add(r *row, n int64) {
+	key := countKey{r.gone, r.Group, r.Status}
 	s := c.counts[key]
-	c.counts[key] = sums{s.letters + n, s.bytes + n*l.size, s.replayed + n*flag(l.replayed)}
-	if !l.gone && l.status == deadletters.Pending {
-		c.days[dayKey{l.at.UTC().Format(time.DateOnly), l.code, l.pipeline}] += n
+	c.counts[key] = sums{s.letters + n, s.bytes + n*int64(r.Size), s.replayed + n*flag(r.isReplayed())}
+	if !r.gone && r.Status == deadletters.Pending {
+		c.days[dayKey{r.At.UTC().Format(time.DateOnly), plain(r.Control.ErrorCode), plain(r.Control.Pipeline)}] += n
 	}
-	if l.placed {
-		c.addCells(&l, n)
+	if x, y, ok := r.place(); ok {
+		c.addCells(r, x, y, n)
 	}
 }
 
@@ -196,9 +176,9 @@ func (t *tx) markGone(dlq int64, of partition, start int64) (int, error) {
 	const lost = "WHERE q.dlq = ? AND q.gone = 0 AND q.dlq_partition = ? AND q.dlq_offset < ?"
 	counters := newTally()
 	err := t.each(lost, func(r *row) error {
-		counters.add(r.counted(), -1)
+		counters.add(r, -1)
 		r.gone = true
-		counters.add(r.counted(), 1)
+		counters.add(r, 1)
 		return nil
 	}, dlq, of.number, start)
 	if err != nil {
@@ -225,7 +205,7 @@ func (t *tx) expire(dlq int64, before time.Time) (int, error) {
 	c.add("q.state_at < ?", t.engine.bound(before))
 	counters := newTally()
 	err := t.each(c.where(), func(r *row) error {
-		counters.add(r.counted(), -1)
+		counters.add(r, -1)
 		return nil
 	}, c.args...)
 	if err != nil || len(counters.counts) == 0 {

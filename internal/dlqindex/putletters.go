@@ -40,7 +40,7 @@ func (t *tx) putLetters(dlq int64, letters []entry) error {
 	}
 	counters := newTally()
 	for i := range letters {
-		counters.add(letters[i].counted, 1)
+		counters.add(&letters[i].row, 1)
 	}
 	return counters.write(t, dlq)
 }
@@ -79,11 +79,7 @@ func (t *tx) insert(letters []entry, onConflict string) (int, error) {
 // replaceLetters writes letters of which some are there. A later record of a letter is the same letter, dead again: it
 // keeps its state, and it is not gone.
 func (t *tx) replaceLetters(dlq int64, letters []entry) error {
-	ids := make([]string, len(letters))
-	for i := range letters {
-		ids[i] = letters[i].id
-	}
-	before, err := t.standings(dlq, ids)
+	before, err := t.standings(dlq, entryIDs(letters))
 	if err != nil {
 		return err
 	}
@@ -94,15 +90,15 @@ func (t *tx) replaceLetters(dlq int64, letters []entry) error {
 	counters := newTally()
 	for i := range letters {
 		l := &letters[i]
-		if old, ok := before[l.id]; ok {
-			counters.add(old.counted(), -1)
+		if old, ok := before[l.ID]; ok {
+			counters.add(old, -1)
 			l.after(t.engine, old.Deaths, old.FirstAt)
-			l.in(old.Status, old.State.ReprocessCount)
-			if c, changed := heard[l.id]; changed {
-				l.in(c.state.Status, c.state.ReprocessCount)
+			l.in(deadletters.State{Status: old.Status, ReprocessCount: old.State.ReprocessCount})
+			if c, changed := heard[l.ID]; changed {
+				l.in(c.state)
 			}
 		}
-		counters.add(l.counted, 1)
+		counters.add(&l.row, 1)
 	}
 	if _, err := t.insert(letters, onConflictReplace()); err != nil {
 		return err
@@ -127,7 +123,7 @@ func onConflictReplace() string {
 func latest(engine Engine, letters []entry) []entry {
 	at := make(map[string]int, len(letters))
 	for i := range letters {
-		at[letters[i].id] = i
+		at[letters[i].ID] = i
 	}
 	if len(at) == len(letters) {
 		return letters
@@ -135,12 +131,12 @@ func latest(engine Engine, letters []entry) []entry {
 	clear(at)
 	var out []entry
 	for _, l := range letters {
-		if i, ok := at[l.id]; ok {
-			l.after(engine, out[i].deaths, out[i].first)
+		if i, ok := at[l.ID]; ok {
+			l.after(engine, out[i].Deaths, out[i].FirstAt)
 			out[i] = l
 			continue
 		}
-		at[l.id] = len(out)
+		at[l.ID] = len(out)
 		out = append(out, l)
 	}
 	return out
@@ -151,9 +147,10 @@ func (t *tx) putGroups(dlq int64, letters []entry) error {
 	var groups [][]any
 	seen := map[string]bool{}
 	for i := range letters {
-		if id, c := letters[i].counted.group, &letters[i].cause; !seen[id] {
-			seen[id] = true
-			groups = append(groups, []any{dlq, id, plain(c.code), plain(c.stage), plain(deadletters.PatternOf(c.featureID, c.message, c.causedBy))})
+		if l := &letters[i]; !seen[l.Group] {
+			seen[l.Group] = true
+			c := &l.Control
+			groups = append(groups, []any{dlq, l.Group, plain(c.ErrorCode), plain(c.ErrorStage), plain(deadletters.PatternOf(c.FeatureID, c.ErrorMessage, l.CausedBy))})
 		}
 	}
 	_, err := t.rows("INSERT INTO @dead_letter_group (dlq, group_id, code, stage, message) VALUES ", groups, " ON CONFLICT (dlq, group_id) DO NOTHING")

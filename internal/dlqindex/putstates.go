@@ -47,8 +47,7 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 		if !ok {
 			continue
 		}
-		counted := old.counted()
-		counters.add(counted, -1)
+		counters.add(old, -1)
 		if c.removed && old.gone {
 			if err := t.exec("DELETE FROM @dead_letter_queue WHERE dlq = ? AND id = ?", dlq, c.id); err != nil {
 				return err
@@ -61,8 +60,8 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 		if c.removed {
 			c.state.Status = deadletters.Pending
 		}
-		counted.status, counted.replayed = c.state.Status, isReplayed(c.state.Status, old.Control.ReplayCount, c.state.ReprocessCount)
-		counters.add(counted, 1)
+		old.in(c.state)
+		counters.add(old, 1)
 		updates = append(updates, c)
 	}
 	if err := t.update(dlq, updates); err != nil {
