@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -135,34 +134,29 @@ func sendingFlags() []string {
 
 // sending has the flags that say how dead letters go back.
 type sending struct {
-	includingFailing, wait  bool
+	o                       replay.ExecuteOptions
 	mappingDiffers          bool
-	canary                  int
 	factor, maxFailed, rate string
-	patience, grace         time.Duration
-	watchGroup              string
 }
 
 func (s *sending) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.includingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
+	f.BoolVar(&s.o.IncludingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
 	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "go on although running instances have another mapping than the dry run")
-	f.IntVar(&s.canary, "canary", 0, "put so many dead letters back first and await the consumer's verdict on them")
+	f.IntVar(&s.o.Ramp.Canary, "canary", 0, "put so many dead letters back first and await the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
 	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
-	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
-	f.DurationVar(&s.patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
-	f.StringVar(&s.watchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
-	f.DurationVar(&s.grace, "grace", replay.UsualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
+	f.BoolVar(&s.o.Wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
+	f.DurationVar(&s.o.Patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
+	f.StringVar(&s.o.WatchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
+	f.DurationVar(&s.o.Grace, "grace", replay.UsualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
 }
 
-// options reads the flags.
+// options returns the options of an execution.
 func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
-	o := replay.ExecuteOptions{
-		Call: call, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience, Grace: s.grace, WatchGroup: s.watchGroup,
-		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
-	}
+	o := s.o
+	o.Call, o.Ramp.Gated = call, s.maxFailed != ""
 	for _, flag := range []struct {
 		name, text string
 		read       func(string) (float64, error)
@@ -184,11 +178,11 @@ func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 	if err := o.Ramp.Check(); err != nil {
 		return o, exit(cli.ExitUsage, err)
 	}
-	if s.grace < 0 {
-		return o, usage("--grace: %s is negative", s.grace)
+	if o.Grace < 0 {
+		return o, usage("--grace: %s is negative", o.Grace)
 	}
-	if s.patience < 0 {
-		return o, usage("--patience: %s is negative", s.patience)
+	if o.Patience < 0 {
+		return o, usage("--patience: %s is negative", o.Patience)
 	}
 	return o, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"regexp"
@@ -54,9 +53,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 		args := append([]string{"discard", "-c", "pipeline.yaml"}, strings.Fields(flags)...)
 		d.want(cli.ExitRefused, args...)
 		counted := 0
-		for line := range strings.Lines(d.out.String()) {
-			var g dlq.GroupJSON
-			must.Do(t, json.Unmarshal([]byte(line), &g))
+		for _, g := range each[dlq.GroupJSON](d) {
 			counted += g.Count
 		}
 		expect.That(t, counted == want, "dry run of discard %s: %d dead letters, want %d", flags, counted, want)
@@ -101,15 +98,10 @@ func TestEdit_exit_codes(t *testing.T) {
 }
 
 // actions reads what `audit --operations` prints.
-func (d *desk) actions(args ...string) (all []replay.Action) {
+func (d *desk) actions(args ...string) []replay.Action {
 	d.t.Helper()
 	d.want(cli.ExitDone, append([]string{"audit", "-c", "pipeline.yaml", "--operations"}, args...)...)
-	for line := range strings.Lines(d.out.String()) {
-		var a replay.Action
-		must.Do(d.t, json.Unmarshal([]byte(line), &a))
-		all = append(all, a)
-	}
-	return all
+	return each[replay.Action](d)
 }
 
 // A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.
@@ -215,8 +207,8 @@ func (d *desk) status(id string) replay.Report {
 	d.t.Helper()
 	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "json", id)
 	var r replay.Report
-	err := json.Unmarshal(d.out.Bytes(), &r)
-	must.That(d.t, err == nil && r.Job != nil, "%v: %s", err, &d.out)
+	d.decode(&r)
+	must.That(d.t, r.Job != nil, "no job in %s", &d.out)
 	return r
 }
 
@@ -238,8 +230,8 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	})
 	var paused control.Job
 	d.want(cli.ExitDone, "pause", "-c", "pipeline.yaml", "-o", "json", "fix")
-	err := json.Unmarshal(d.out.Bytes(), &paused)
-	expect.That(t, err == nil && paused.State == control.JobPausing, "%v: %s", err, &d.out)
+	d.decode(&paused)
+	expect.Equal(t, paused.State, control.JobPausing, "state in", &d.out)
 	topiclog.Connect(t, d.brokers()).Tail(t, "features.control").Until(t.Context(), t, "it pauses", func(seen []*kgo.Record) bool {
 		return slices.ContainsFunc(seen, func(r *kgo.Record) bool { return bytes.Contains(r.Value, []byte(`"state":"paused"`)) })
 	})

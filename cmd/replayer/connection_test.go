@@ -2,11 +2,9 @@ package main
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -139,16 +137,13 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	d := newDesk(t, false)
 	d.foreign()
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "auto")
-	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
-	must.That(t, len(lines) == 3, "%d lines: %s", len(lines), &d.out)
-	var spring, pointer, gone dlq.EntryJSON
-	for i, to := range []*dlq.EntryJSON{&spring, &pointer, &gone} {
-		must.Do(t, json.Unmarshal([]byte(lines[i]), to))
-	}
+	all := each[dlq.EntryJSON](d)
+	must.That(t, len(all) == 3, "%d lines: %s", len(all), &d.out)
+	spring, pointer, gone := all[0], all[1], all[2]
 	expect.That(t, spring.Dialect == "spring" && *spring.Source == (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) && spring.Error.CauseClass == "java.lang.NullPointerException" && spring.Error.Class == "a.ListenerExecutionFailedException" && spring.Error.Code == "NullPointerException" && spring.Status == "pending" && spring.Key == "o-1",
-		"spring: %s", lines[0])
-	expect.That(t, pointer.Dialect == "share-group" && pointer.Value == fmt.Sprintf(square, "pointed-at") && pointer.Key == "k", "pointer: %s", lines[1])
-	expect.That(t, gone.Value == nil && gone.Source.Offset == 9, "pointer to nothing: %s", lines[2])
+		"spring: %+v", spring)
+	expect.That(t, pointer.Dialect == "share-group" && pointer.Value == fmt.Sprintf(square, "pointed-at") && pointer.Key == "k", "pointer: %+v", pointer)
+	expect.That(t, gone.Value == nil && gone.Source.Offset == 9, "pointer to nothing: %+v", gone)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID).prints("the payload is gone")
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table").prints("NullPointerException", "boom 7")
 }

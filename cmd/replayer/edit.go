@@ -38,7 +38,7 @@ puts back. A dead letter that was edited before is only edited from the bytes th
 
 The DLQ of other software is not written to: replayer replay changes its dead letters on the way back, with the same flags.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.sel.ids = append(f.sel.ids, args...)
+			f.sel.IDs = append(f.sel.IDs, args...)
 			return a.runEdit(cmd.Context(), &f)
 		},
 	}

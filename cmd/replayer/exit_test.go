@@ -129,7 +129,7 @@ func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 	text := flagsOf(want)
 	expect.That(t, !strings.ContainsFunc(text, cli.SteersInText), "%q can steer a terminal", text)
 	words := must.Get(exec.Command("bash", "-c", `printf '%s\0' `+text).Output())(t)
-	sel := selection{groups: want.Groups, pipelines: want.Pipelines, runs: want.Runs}
+	var sel selection
 	cmd := &cobra.Command{}
 	sel.register(cmd)
 	must.Do(t, cmd.ParseFlags(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")))

@@ -160,6 +160,26 @@ func (d *desk) hides(parts ...string) *desk {
 	return d
 }
 
+// each reads the lines of JSON that the last command printed.
+func each[T any](d *desk) (all []T) {
+	d.t.Helper()
+	for line := range strings.Lines(d.out.String()) {
+		var one T
+		must.Do(d.t, json.Unmarshal([]byte(line), &one))
+		all = append(all, one)
+	}
+	return all
+}
+
+// fits fails unless each line that the last command printed is at most so many characters long.
+func (d *desk) fits(width int) {
+	d.t.Helper()
+	for line := range strings.Lines(d.out.String()) {
+		n := len([]rune(strings.TrimSuffix(line, "\n")))
+		expect.That(d.t, n <= width && !strings.Contains(line, "\x1b"), "%s: %d characters of %d, or an escape: %q", d.ran, n, width, line)
+	}
+}
+
 // decode reads the JSON that the last command printed.
 func (d *desk) decode(into any) {
 	d.t.Helper()

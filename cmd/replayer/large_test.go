@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,15 +41,8 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	d.put(letter(0, "0-41-bbbbbbbb", fmt.Sprintf(square, "b"), "ring 3 crosses itself"))
 
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
-	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
-	var listed map[string]any
-	for _, line := range lines {
-		var one map[string]any
-		must.Do(t, json.Unmarshal([]byte(line), &one))
-		if one["id"] == "0-40-aaaaaaaa" {
-			listed = one
-		}
-	}
+	lines := each[map[string]any](d)
+	listed := lines[slices.IndexFunc(lines, func(one map[string]any) bool { return one["id"] == "0-40-aaaaaaaa" })]
 	_, hasValue := listed["value"]
 	expect.That(t, len(lines) == 2 && !hasValue && listed["bytes"] == float64(50<<20+21) && strings.HasPrefix(fmt.Sprint(listed["too_large"]), "too large to index: it has 5242"),
 		"%d lines, %v", len(lines), listed)

@@ -16,12 +16,7 @@ import (
 )
 
 // going has the flags that name a replay and its target.
-type going struct {
-	replayID, to string
-	origins      []string
-	maxReplays   int
-	keepTime     bool
-}
+type going struct{ o replay.PlanOptions }
 
 const (
 	replayIDFlag   = "replay-id"
@@ -33,22 +28,23 @@ const (
 
 func (g *going) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&g.replayID, replayIDFlag, "", "name of the replay (default: made from time and chance)")
-	f.StringVar(&g.to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
-	f.StringSliceVar(&g.origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
-	f.IntVar(&g.maxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back so often")
-	f.BoolVar(&g.keepTime, keepTimeFlag, false, "without a pipeline: give what goes back the timestamps of the records that died")
+	f.StringVar(&g.o.ID, replayIDFlag, "", "name of the replay (default: made from time and chance)")
+	f.StringVar(&g.o.To, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
+	f.StringSliceVar(&g.o.Origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
+	f.IntVar(&g.o.MaxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back so often")
+	f.BoolVar(&g.o.KeepTimestamp, keepTimeFlag, false, "without a pipeline: give what goes back the timestamps of the records that died")
 }
 
 // options returns the options of the plan.
 func (g *going) options(a *app) (replay.PlanOptions, error) {
-	o := replay.PlanOptions{By: a.by, ID: g.replayID, To: g.to, Origins: g.origins, MaxReplays: g.maxReplays, KeepTimestamp: g.keepTime}
+	o := g.o
+	o.By = a.by
 	switch {
-	case !a.alone() && (len(g.origins) > 0 || g.maxReplays != usualReplays || g.keepTime):
+	case !a.alone() && (len(o.Origins) > 0 || o.MaxReplays != usualReplays || o.KeepTimestamp):
 		return o, usage("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
-	case g.maxReplays < 1:
-		return o, usage("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, g.maxReplays)
-	case g.to != "" && len(g.origins) > 0:
+	case o.MaxReplays < 1:
+		return o, usage("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, o.MaxReplays)
+	case o.To != "" && len(o.Origins) > 0:
 		return o, usage("--to sends all dead letters to one topic: leave --%s out", originFlag)
 	}
 	return o, nil
@@ -106,7 +102,7 @@ func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan
 
 // confirmTargets asks the operator to confirm the topics that headers name, because who can write to the DLQ can name any topic there.
 func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) error {
-	if !p.Alone() || p.To != "" || len(f.going.origins) > 0 || len(p.Targets()) == 0 {
+	if !p.Alone() || p.To != "" || len(f.going.o.Origins) > 0 || len(p.Targets()) == 0 {
 		return nil
 	}
 	if a.asks() {
@@ -114,7 +110,7 @@ func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) 
 	}
 	a.takeOrigins(p)
 	return exit(cli.ExitRefused, fmt.Errorf("refused: the headers of the dead letters name where they go (%s), and nobody has confirmed it; nothing was put back. Confirm the topics with --%s, or send all to one with --to:\n  %s",
-		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.sending.includingFailing)), f.consent.reason)))
+		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.sending.o.IncludingFailing)), f.consent.reason)))
 }
 
 // nothingOfAny ends a replay that can put nothing back, before topics are created for it.

@@ -86,10 +86,7 @@ func TestOutput_S4_12_tablesFitAScreen(t *testing.T) {
 		} {
 			d.run(append(args, "-c", "pipeline.yaml", "-o", "table")...)
 			expect.That(t, d.out.Len() != 0, "%v printed nothing: %s", args, &d.err)
-			for line := range strings.Lines(d.out.String()) {
-				n := len([]rune(strings.TrimSuffix(line, "\n")))
-				expect.That(t, n <= width, "%v: %d columns of %d: %s", args, n, width, line)
-			}
+			d.fits(width)
 			expect.That(t, args[0] != "list" || strings.Contains(d.out.String(), "…"), "nothing shows that the message was cut")
 		}
 		d.run("reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "again")
@@ -284,11 +281,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d.env.Width = 80
 	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table").prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters")
-	for line := range strings.Lines(d.out.String()) {
-		n := len([]rune(strings.TrimSuffix(line, "\n")))
-		expect.That(t, n <= 80 && !strings.Contains(line, "\x1b"), "%d characters, or an escape: %q", n, line)
-	}
-
+	d.fits(80)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g dlq.GroupJSON
 	d.decode(&g)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -43,8 +42,8 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	expect.That(t, r.ReplayID == "r1" && r.Attempted == 4 && r.Reinjected == 2 && r.Duplicates == 1 && r.Left == 1 && r.Skipped[0].ID == "1-42-cccccccc" && strings.Contains(r.Skipped[0].Why, "discarded since"),
 		"%+v", r)
 	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
-	err := json.Unmarshal(d.out.Bytes(), &r)
-	expect.That(t, err == nil && r.Reinjected == 0 && r.Already == 3, "%+v, %v", r, err)
+	d.decode(&r)
+	expect.That(t, r.Reinjected == 0 && r.Already == 3, "%+v", r)
 	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "r1").prints(`"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`)
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
 }

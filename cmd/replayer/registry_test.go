@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -161,8 +160,8 @@ func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
 	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "json", "--canary", "2", "--grace", "0s")
 	d.want(cli.ExitPartly, back...).said("the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
 	var result struct{ Reinjected int }
-	err := json.Unmarshal(d.out.Bytes(), &result)
-	expect.That(t, err == nil && result.Reinjected == 2 && len(d.read("payments")) == 2, "%+v, %v", result, err)
+	d.decode(&result)
+	expect.That(t, result.Reinjected == 2 && len(d.read("payments")) == 2, "%+v", result)
 	down.Store(false)
 	d.want(cli.ExitDone, back...)
 	seen := map[string]int{}

@@ -113,7 +113,7 @@ func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
+	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.Program
 	p, err := plan.Open(f.plan)
 	if err != nil {
 		return exit(cli.ExitUsage, err)
@@ -169,7 +169,7 @@ func (a *app) foretell(ctx context.Context, s *replay.Service, p *plan.Plan, let
 			return err
 		}
 	}
-	if err := a.writePlan(p, f.sending.includingFailing); err != nil {
+	if err := a.writePlan(p, f.sending.o.IncludingFailing); err != nil {
 		return err
 	}
 	if f.plan != "" {
@@ -196,13 +196,13 @@ func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Fi
 	if options, err = f.sending.options(a.call(f.consent.reason)); err != nil {
 		return o, options, err
 	}
-	if err := a.fits(options, f.going.to); err != nil {
+	if err := a.fits(options, f.going.o.To); err != nil {
 		return o, options, err
 	}
 	if o, err = f.going.options(a); err != nil {
 		return o, options, err
 	}
-	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
+	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.Program
 	if o.Rewrite, _, err = a.read(&f.rewriting); err != nil {
 		return o, options, err
 	}
@@ -227,7 +227,7 @@ func (f *replayFlags) ofFilter(a *app, filter deadletters.Filter, expect string)
 // keepsNothing refuses a replay that names everything it must name and has nowhere to keep its changes. It reads no dead letter, because
 // a plan of many takes a while.
 func (a *app) keepsNothing(ctx context.Context, s *replay.Service, f *replayFlags, filter deadletters.Filter) error {
-	named := f.bulk.expect >= 0 && (f.going.to != "" || len(f.going.origins) > 0)
+	named := f.bulk.expect >= 0 && (f.going.o.To != "" || len(f.going.o.Origins) > 0)
 	if !f.consent.execute || !named || f.creating.on || a.asks() {
 		return nil
 	}

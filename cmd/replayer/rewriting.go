@@ -15,12 +15,10 @@ import (
 
 // rewriting has the flags that change values.
 type rewriting struct {
-	set, exprs           []string
-	patch, merge, schema string
-	subject, like        string
-	program              string
+	rewrite.Spec
+
+	patch, merge, schema string // text, or files
 	timeout              time.Duration
-	network              bool
 }
 
 const programFlag = "filter"
@@ -34,13 +32,13 @@ func rewritingFlags() []string {
 func (r *rewriting) register(cmd *cobra.Command, heading string) {
 	cli.GroupFlags(cmd, heading, func() {
 		f := cmd.Flags()
-		f.StringArrayVar(&r.set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
-		f.StringArrayVar(&r.exprs, "expr", nil, "value.field = expression, for example 'value.status = upper(value.status)'; it reads value, key and headers")
+		f.StringArrayVar(&r.Set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
+		f.StringArrayVar(&r.Exprs, "expr", nil, "value.field = expression, for example 'value.status = upper(value.status)'; it reads value, key and headers")
 		f.StringVar(&r.patch, "patch", "", "a JSON Patch, as text or @FILE")
 		f.StringVar(&r.merge, "merge", "", "a Merge Patch, as text or @FILE")
-		f.StringVar(&r.program, programFlag, "", "a program that reads one value on its input and prints another, for example 'jq -c .payload'; exit code 0 or the dead letter is left")
+		f.StringVar(&r.Program, programFlag, "", "a program that reads one value on its input and prints another, for example 'jq -c .payload'; exit code 0 or the dead letter is left")
 		f.DurationVar(&r.timeout, "filter-timeout", rewrite.UsualTime, "how long the program may take for one value")
-		f.BoolVar(&r.network, "filter-network", false, "the program may use the network")
+		f.BoolVar(&r.Network, "filter-network", false, "the program may use the network")
 		f.StringVar(&r.schema, "schema", "", "a file with the JSON Schema that each result satisfies, or the dead letter is left")
 		mustComplete(cmd.MarkFlagFilename("schema"))
 	})
@@ -49,18 +47,19 @@ func (r *rewriting) register(cmd *cobra.Command, heading string) {
 // registerSubject adds the flags that compare values with their target.
 func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
 	cli.GroupFlags(cmd, heading, func() {
-		cmd.Flags().StringVar(&r.subject, "subject", "", "write each result with the latest schema of this subject of the registry (Avro or JSON Schema), or leave the dead letter")
-		cmd.Flags().StringVar(&r.like, "like", "", "leave each dead letter whose result has other types, or lacks fields, than the newest 1000 values of this topic: a guess from these")
+		cmd.Flags().StringVar(&r.Subject, "subject", "", "write each result with the latest schema of this subject of the registry (Avro or JSON Schema), or leave the dead letter")
+		cmd.Flags().StringVar(&r.Like, "like", "", "leave each dead letter whose result has other types, or lacks fields, than the newest 1000 values of this topic: a guess from these")
 	})
 }
 
 // spec returns the rewrite that the flags and their files describe.
 func (r *rewriting) spec() (rewrite.Spec, error) {
-	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != "", Subject: r.subject, Like: r.like}
-	if r.like != "" && r.schema != "" {
+	s := r.Spec
+	s.Network = s.Network && s.Program != ""
+	if s.Like != "" && r.schema != "" {
 		return s, usage("--like and --schema: hold the results against one of them")
 	}
-	if r.program != "" {
+	if s.Program != "" {
 		if r.timeout <= 0 {
 			return s, usage("--filter-timeout: %s; a program needs some time", r.timeout)
 		}

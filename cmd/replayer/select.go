@@ -16,10 +16,9 @@ import (
 
 // selection has the flags that select dead letters.
 type selection struct {
-	ids, codes, groups, statuses       []string
-	features, pipelines, runs, headers []string
-	bbox, text, since, until           string
-	limit                              int
+	deadletters.Filter
+
+	text deadletters.FilterText // what else the filter has, as text
 }
 
 // register adds the filter's flags to a command.
@@ -29,36 +28,32 @@ func (s *selection) register(cmd *cobra.Command) {
 
 func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&s.ids, "id", nil, "only the dead letters with these ids")
-	f.StringSliceVar(&s.codes, "code", nil, "only dead letters that died of these codes")
-	f.StringSliceVar(&s.groups, "group", nil, "only dead letters of these groups (see: replayer groups)")
-	f.StringSliceVar(&s.statuses, "status", nil, "only dead letters with these statuses: "+strings.Join(texts(deadletters.Statuses()), ", "))
-	f.StringSliceVar(&s.features, "feature", nil, "only dead letters of the features with these ids")
-	f.StringSliceVar(&s.pipelines, "pipeline", nil, "only dead letters that these pipelines wrote")
-	f.StringSliceVar(&s.runs, "run", nil, "only dead letters of the runs with these ids")
-	f.StringArrayVar(&s.headers, "header", nil, "only dead letters with this header, as name or name=value")
-	f.StringVar(&s.bbox, "bbox", "", "only dead letters whose feature meets west,south,east,north, in the coordinates of the source")
-	f.StringVar(&s.text, "text", "", "only dead letters with this in message, key, feature id or value, verbatim")
-	f.StringVar(&s.since, "since", "", "only dead letters that died at or after this: a time, a date, or an age such as 36h or 7d")
-	f.StringVar(&s.until, "until", "", "only dead letters that died before this: a time, a date, or an age")
-	f.IntVar(&s.limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
+	f.StringSliceVar(&s.IDs, "id", nil, "only the dead letters with these ids")
+	f.StringSliceVar(&s.Codes, "code", nil, "only dead letters that died of these codes")
+	f.StringSliceVar(&s.Groups, "group", nil, "only dead letters of these groups (see: replayer groups)")
+	f.StringSliceVar(&s.text.Statuses, "status", nil, "only dead letters with these statuses: "+strings.Join(texts(deadletters.Statuses()), ", "))
+	f.StringSliceVar(&s.Features, "feature", nil, "only dead letters of the features with these ids")
+	f.StringSliceVar(&s.Pipelines, "pipeline", nil, "only dead letters that these pipelines wrote")
+	f.StringSliceVar(&s.Runs, "run", nil, "only dead letters of the runs with these ids")
+	f.StringArrayVar(&s.text.Headers, "header", nil, "only dead letters with this header, as name or name=value")
+	f.StringVar(&s.text.BBox, "bbox", "", "only dead letters whose feature meets west,south,east,north, in the coordinates of the source")
+	f.StringVar(&s.Text, "text", "", "only dead letters with this in message, key, feature id or value, verbatim")
+	f.StringVar(&s.text.Since, "since", "", "only dead letters that died at or after this: a time, a date, or an age such as 36h or 7d")
+	f.StringVar(&s.text.Until, "until", "", "only dead letters that died before this: a time, a date, or an age")
+	f.IntVar(&s.Limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
 	mustComplete(cmd.RegisterFlagCompletionFunc("status", words(texts(deadletters.Statuses()))))
 	mustComplete(cmd.RegisterFlagCompletionFunc("code", words(texts(classify.Codes()))))
 }
 
 // filter returns the filter that the flags describe. Ages become times.
 func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
-	f := deadletters.Filter{
-		IDs: s.ids, Codes: s.codes, Groups: s.groups, Limit: s.limit,
-		Features: s.features, Pipelines: s.pipelines, Runs: s.runs, Text: s.text,
-	}
-	for _, word := range s.statuses {
+	f := s.Filter
+	for _, word := range s.text.Statuses {
 		if near := meant(word, texts(deadletters.Statuses())); near != "" {
 			return f, usage("--status %s: there is no such status; did you mean %s?", word, near)
 		}
 	}
-	text := deadletters.FilterText{Statuses: s.statuses, Headers: s.headers, BBox: s.bbox, Since: s.since, Until: s.until}
-	if flag, err := text.ReadInto(&f, now); err != nil {
+	if flag, err := s.text.ReadInto(&f, now); err != nil {
 		return f, usage("--%s: %w", flag, err)
 	}
 	if err := f.Check(); err != nil {
@@ -140,7 +135,7 @@ func meant(word string, list []string) string {
 // filter returns the filter that the flags describe. It warns of a code that Switchback does not have, which is no error: another version
 // that wrote to the DLQ may have it.
 func (a *app) filter(s *selection) (deadletters.Filter, error) {
-	for _, code := range s.codes {
+	for _, code := range s.Codes {
 		if slices.Contains(texts(classify.Codes()), code) {
 			continue
 		}

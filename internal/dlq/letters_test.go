@@ -282,23 +282,6 @@ func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {
 	}
 }
 
-// Counted from topics to words: 101 letters of today, one of them discarded, then one more.
-func TestStats_S4_7_counts_the_pending_of_today(t *testing.T) {
-	var records []*kgo.Record
-	for i := range ManyPerDay + 1 {
-		records = append(records, letter(int32(i%3), fmt.Sprint("l", i), square))
-	}
-	s := open(t, append(records, deadletters.State{ID: "l7", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))...)
-	stats, err := s.Stats(t.Context())
-	if err != nil || slices.ContainsFunc(stats.Warnings, func(w string) bool { return strings.Contains(w, "today") }) {
-		t.Errorf("%d pending: %q, %v", stats.Statuses[deadletters.Pending], stats.Warnings, err)
-	}
-	put(t, s, letter(0, "one more", square))
-	if stats, err = s.Stats(t.Context()); err != nil || len(stats.Warnings) == 0 || !strings.Contains(stats.Warnings[0], "101 dead letters of pipeline features died today") {
-		t.Errorf("%d pending: %q, %v", stats.Statuses[deadletters.Pending], stats.Warnings, err)
-	}
-}
-
 // A topic that keeps its records for ever says -1, as Kafka does, and not 0, which would be at once.
 func TestStats_S4_6_kept_for_ever_is_minus_one(t *testing.T) {
 	for want, kept := range map[int64]time.Duration{-1: -1, 0: 0, 1500: 1500 * time.Millisecond} {
