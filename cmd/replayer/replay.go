@@ -82,7 +82,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	o, options, err := f.options(ctx, a, filter)
+	o, options, err := f.options(a, filter)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (a *app) foretell(ctx context.Context, s *replay.Service, p *plan.Plan, let
 }
 
 // options returns the options of the plan and of its execution.
-func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Filter) (o replay.PlanOptions, options replay.ExecuteOptions, err error) {
+func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanOptions, options replay.ExecuteOptions, err error) {
 	if err := f.consent.check(); err != nil {
 		return o, options, err
 	}
