@@ -53,7 +53,7 @@ func (d *decoder) incomplete(g *geometryObject, message, fix string) error {
 		message: message, fix: fix})
 }
 
-// depthOf is the level at which the positions of a type are arrays of numbers.
+// depthOf returns the level of nesting at which the positions of a type stand.
 func depthOf(kind GeometryType) int {
 	switch kind {
 	case Point:
@@ -67,8 +67,8 @@ func depthOf(kind GeometryType) int {
 	}
 }
 
-// nesting checks that positions stand as deep as the type wants them, and that
-// no array is empty in place of a position.
+// nesting checks that positions stand at the level that the type requires, and that no empty array stands in place of a
+// position.
 func (d *decoder) nesting(kind GeometryType) error {
 	want := depthOf(kind)
 	if d.deep != 0 && d.deep != want {
@@ -120,7 +120,7 @@ func (d *decoder) multiLineString(points []orb.Point) (orb.Geometry, error) {
 	return lines, nil
 }
 
-// ringsAt makes the rings, which are the arrays at a level, in one row.
+// ringsAt returns the rings, which are the arrays at a level. They share one slice of positions.
 func (d *decoder) ringsAt(at int, points []orb.Point) ([]orb.Ring, error) {
 	ends := d.levels[at].ends
 	rings := make([]orb.Ring, len(ends))

@@ -10,14 +10,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
-// bboxSlack is how far, relative to the numbers and in the unit of the
-// coordinates, a bbox may be off: writers compute it in their own arithmetic, and
-// round it.
+// bboxSlack is the tolerance of a bbox, relative to its numbers: writers compute it in their own arithmetic and round
+// it.
 const bboxSlack = 1e-6
 
-// boxOrder refuses a bbox that no geometry has (RFC 7946 section 5): its south lies
-// above its north, its lowest height above its highest, a west east of its east
-// where no antimeridian lies between, or, in degrees, it leaves the world.
+// boxOrder refuses a bbox that no geometry can have (RFC 7946 section 5): its south is above its north, its lowest
+// height above its highest, its west east of its east where no antimeridian lies between, or, in degrees, it leaves the
+// world.
 func (g *gating) boxOrder() error {
 	given := g.f.BBox
 	if given == nil || g.rules.BBox == BBoxDrop || g.rules.BBox == BBoxCompute {
@@ -53,8 +52,8 @@ func (g *gating) bbox() error {
 	if g.rules.BBox != BBoxCheck || given == nil {
 		return nil
 	}
-	// A box whose west is greater than its east lies across the antimeridian, and so do the parts of a geometry that was cut there
-	// by its producer, who alone can know (RFC 7946 section 5.2 has such a one).
+	// A box whose west is greater than its east crosses the antimeridian, and so do the parts of a geometry that its
+	// producer cut there. Only the producer can know (RFC 7946 section 5.2 has an example).
 	across := g.cut || repair.Crosses(g.f.Geometry.Shape) || given[0] > given[len(given)/2]
 	if computed := boxOf(g.geometry, across, len(given) == 6); computed == nil || near(given, computed) {
 		return nil
@@ -65,7 +64,7 @@ func (g *gating) bbox() error {
 		"leave it out, or set geometry.bbox: compute")
 }
 
-// near compares two boxes with the slack that writers need.
+// near compares two boxes within bboxSlack.
 func near(given, computed []float64) bool {
 	for i := range given {
 		if i >= len(computed) || math.Abs(given[i]-computed[i]) > bboxSlack*max(1, math.Abs(computed[i])) {
@@ -75,9 +74,8 @@ func near(given, computed []float64) bool {
 	return true
 }
 
-// boxOf returns the bbox of a geometry; nil when it has no position. Of one that
-// crosses the antimeridian the west is greater than the east (section 5.2).
-// withHeights asks for six numbers, and is ignored when no position has a height.
+// boxOf returns the bbox of a geometry, or nil if it has no position. If the geometry crosses the antimeridian, the west
+// is greater than the east (section 5.2). withHeights requests six numbers; it is ignored if no position has a height.
 func boxOf(g Geometry, crosses, withHeights bool) []float64 {
 	low, high, found := bounds(g.Shape)
 	if !found {
@@ -137,13 +135,12 @@ func (t *Transformer) boxAround(sides orb.LineString, middle int) (low, high orb
 	return low, high
 }
 
-// boxSteps is in how many steps each side of a box is transformed: straight in one
-// system, it is curved in another.
+// boxSteps is the number of steps in which each side of a box is transformed: a side that is straight in one system is
+// curved in another.
 const boxSteps = 20
 
-// mapLoneBBox sets the bbox of a target feature without a geometry, which nothing
-// can be computed from: the box is brought to the target system, as it is all that
-// says where the feature is.
+// mapLoneBBox sets the bbox of a target feature without a geometry. It transforms the box, which is all that tells where
+// the feature is.
 func (t *Transformer) mapLoneBBox(f, out *Feature, source *crs.CRS) error {
 	if policy := t.config.Geometry.BBox; policy == BBoxDrop || policy == BBoxCompute {
 		out.BBox = nil

@@ -9,14 +9,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
-// span is what a part of a geometry covers of the longitudes, from west to east; the
-// east may lie beyond 180.
+// span is the range of longitudes that a part of a geometry covers, from west to east. The east may lie beyond 180.
 type span struct{ west, east float64 }
 
-// aroundTheWorld returns the longitudes of the smallest box around a geometry in
-// degrees (RFC 7946 section 5.2): the west is greater than the east when the box
-// crosses the antimeridian. It is the whole world when nothing of it is left out, as
-// around a pole (section 5.3).
+// aroundTheWorld returns the longitudes of the smallest box around a geometry in degrees (RFC 7946 section 5.2). The
+// west is greater than the east if the box crosses the antimeridian. It is the whole world if the geometry leaves no
+// gap, as around a pole (section 5.3).
 func aroundTheWorld(shape orb.Geometry) (west, east float64) {
 	spans := spansOf(repair.Unwrapped(shape), nil)
 	for i := range spans {
@@ -70,7 +68,7 @@ func spansOf(shape orb.Geometry, spans []span) []span {
 			spans = spansOf(member, spans)
 		}
 	case orb.Polygon:
-		if len(shape) == 0 { // a ring of it goes around a pole, and does not unwrap
+		if len(shape) == 0 { // a ring goes around a pole and does not unwrap
 			return append(spans, span{-180, 180})
 		}
 		low, high, _ := bounds(shape)
@@ -83,8 +81,7 @@ func spansOf(shape orb.Geometry, spans []span) []span {
 	return spans
 }
 
-// onBothSides reports whether a geometry has positions on either side of the
-// antimeridian, as one that was cut there.
+// onBothSides reports whether a geometry has positions on both sides of the antimeridian, as one that was cut there has.
 func onBothSides(shape orb.Geometry) bool {
 	west, east := false, false
 	geometry.EachLine(shape, func(line []orb.Point) {

@@ -5,27 +5,21 @@ import (
 	"strings"
 )
 
-// Canonical returns the canonical bytes of what a feature says: its source id,
-// its geometry and its attributes, for the content hash. Two features have the
-// same bytes exactly when these three are equal, where
+// Canonical returns the canonical bytes of a feature's source ID, geometry and attributes, for the content hash. Two
+// features have the same bytes exactly when these three are equal:
 //
-//   - the order of members, white space and escapes do not count,
-//   - numbers are compared by value, exactly and whatever their size (1, 1.0
-//     and 1e0 are equal, 9007199254740993 and 9007199254740992 are not),
-//     ordinates as doubles,
-//   - null properties are no properties, but a property that is null is not one
-//     that is missing, and the id 1 is not the id "1",
-//   - positions count in their order: a ring that begins elsewhere or runs the
-//     other way round is another one.
+//   - The order of members, white space and escapes do not count.
+//   - Numbers are compared by value, exactly and whatever their size (1, 1.0 and 1e0 are equal, 9007199254740993 and
+//     9007199254740992 are not). Ordinates are compared as doubles.
+//   - `properties: null` equals `properties: {}`. A property that is null is not a missing one, and the ID 1 is not the ID "1".
+//   - Positions count in their order: a ring that begins elsewhere or runs the other way is a different ring.
 //
-// A bbox, foreign members and a crs do not count here; [Transformer.Content] adds
-// them where a mapping lets them through. The bytes are JSON with names in the
-// order of their bytes, for id and properties, then a zero byte, then the doubles
-// of the geometry, which say themselves where they end.
+// A bbox, foreign members and a crs do not count here; [Transformer.Content] adds them where a mapping lets them
+// through. The bytes are JSON with sorted names for ID and properties, then a zero byte, then the doubles of the
+// geometry, which encode where they end.
 func Canonical(f *Feature) []byte { return AppendCanonical(make([]byte, 0, sizeOf(f)), f) }
 
-// AppendCanonical appends what [Canonical] returns, so that one who only hashes
-// it can use one buffer again and again.
+// AppendCanonical appends what [Canonical] returns, so that a caller who only hashes it can reuse one buffer.
 func AppendCanonical(dst []byte, f *Feature) []byte {
 	dst = append(dst, '{')
 	if !f.ID.IsNull() {

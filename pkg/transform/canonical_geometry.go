@@ -7,9 +7,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// The canonical form of a geometry is that of its doubles, not of their decimals:
-// writing decimals for nobody to read would take longer than hashing them. Each
-// shape is a byte for its type, each array its length and what it consists of.
+// The canonical form of a geometry consists of its doubles, not of their decimals, because writing decimals would take
+// longer than hashing them. A shape is a byte for its type; an array is its length and its elements.
 
 // Bytes for the types; 0 is a null geometry.
 const (
@@ -97,7 +96,7 @@ func appendPosition(dst []byte, p orb.Point) []byte {
 	return binary.BigEndian.AppendUint64(dst, canonicalBits(p[1]))
 }
 
-// canonicalBits are the bits of a double: one form for zero, and one for NaN.
+// canonicalBits returns the bits of a double, with one form for zero and one for NaN.
 func canonicalBits(x float64) uint64 {
 	switch {
 	case x == 0:

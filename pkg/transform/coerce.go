@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isOfType reports whether a value is of a type already. The empty type is any.
+// isOfType reports whether a value already is of a type. Every value is of the empty type.
 func isOfType(v Value, want Type) bool {
 	switch want {
 	case TypeString:
@@ -32,7 +32,7 @@ func isOfType(v Value, want Type) bool {
 	case TypeDateTime:
 		return v.Kind() == KindString && isDateTime(v.text)
 	case TypeEnum:
-		return v.Kind() == KindString // whose words are, see [fieldRule.fits]
+		return v.Kind() == KindString // [fieldRule.fits] checks the words
 	case TypeArray:
 		return v.Kind() == KindArray
 	case TypeObject:
@@ -41,8 +41,7 @@ func isOfType(v Value, want Type) bool {
 	return true
 }
 
-// coerce brings a value that is not null to a type. It is false where that
-// would need a guess:
+// coerce converts a value that is not null to a type. It returns false where that would require a guess:
 //
 //	string   from a number (its digits as written) or a boolean
 //	integer  from a number or a string that is a whole number within 64 bits: 12, 12.0, "12", " +12 ", "007"
@@ -52,7 +51,7 @@ func isOfType(v Value, want Type) bool {
 //	enum     as string
 //	array, object  from nothing else
 //
-// For dates see [clock].
+// [clock] converts dates.
 func coerce(v Value, want Type) (Value, bool) {
 	switch want {
 	case TypeString, TypeEnum:
@@ -92,7 +91,7 @@ func toInteger(v Value) (Value, bool) {
 	if !ok {
 		return Value{}, false
 	}
-	// Most integers are written as they should be, and need no new text.
+	// Most integers are already in canonical form and need no new text.
 	var buffer [20]byte
 	if string(strconv.AppendInt(buffer[:0], i, 10)) == number.text {
 		return number, true
@@ -112,7 +111,7 @@ func toNumber(v Value) (Value, bool) {
 	return Value{}, false
 }
 
-// maxDecimalDigits bounds the zeros that an exponent stands for.
+// maxDecimalDigits bounds the zeros that an exponent expands to.
 const maxDecimalDigits = 400
 
 func toDecimal(v Value) (Value, bool) {
@@ -124,9 +123,8 @@ func toDecimal(v Value) (Value, bool) {
 	return Value{token: '"', text: literal}, ok
 }
 
-// decimalLiteral writes a JSON number without its exponent. Digits after the
-// point stay, zeros at the end too: they say how exact the number is. It is
-// false where the text is no number, or has too many digits.
+// decimalLiteral writes a JSON number without its exponent. It keeps the digits after the point, including zeros at the
+// end, because they tell how exact the number is. It returns false if the text is not a number or has too many digits.
 func decimalLiteral(text string) (string, bool) {
 	literal, ok := numberLiteral(text)
 	if !ok {
@@ -190,13 +188,12 @@ func toBoolean(v Value) (Value, bool) {
 	return Value{}, false
 }
 
-// maxNumberText is the length of the longest string that is taken for a number.
+// maxNumberText is the length of the longest string that is read as a number.
 const maxNumberText = 400
 
-// numberLiteral turns a decimal number, as people and other formats write it,
-// into a JSON number of the same value: without a plus sign, without leading
-// zeros, with a digit before the point. Hexadecimal, infinity, NaN and digit
-// separators are no decimal numbers.
+// numberLiteral converts a decimal number, as people and other formats write it, to a JSON number of the same value:
+// without a plus sign, without leading zeros, with a digit before the point. It refuses hexadecimal numbers, infinity,
+// NaN and digit separators.
 func numberLiteral(text string) (string, bool) {
 	if len(text) > maxNumberText {
 		return "", false
@@ -209,7 +206,7 @@ func numberLiteral(text string) (string, bool) {
 	fraction := ""
 	if after, found := strings.CutPrefix(rest, "."); found {
 		if fraction, rest = digitsOf(after); fraction == "" && whole != "" {
-			return "", false // "1." is a slip of the pen
+			return "", false // "1." is probably a typing error
 		}
 	}
 	if whole == "" && fraction == "" || !isExponent(rest) {
@@ -231,7 +228,7 @@ func numberLiteral(text string) (string, bool) {
 	return literal, !beyondDouble(literal)
 }
 
-// digitsOf cuts the leading digits off.
+// digitsOf cuts off the leading digits.
 func digitsOf(text string) (digits, rest string) {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -240,7 +237,7 @@ func digitsOf(text string) (digits, rest string) {
 	return text[:n], text[n:]
 }
 
-// isExponent reports whether text is nothing, or an exponent.
+// isExponent reports whether text is empty or an exponent.
 func isExponent(text string) bool {
 	if text == "" {
 		return true
@@ -256,8 +253,8 @@ func isExponent(text string) bool {
 	return digits != "" && rest == ""
 }
 
-// sameScalar reports whether a value is a null word: a string of the same text,
-// a boolean, or a number of the same value.
+// sameScalar reports whether a value equals a null word: a string with the same text, the same boolean, or a number with
+// the same value.
 func sameScalar(v, word Value) bool {
 	if v.Kind() != word.Kind() {
 		return false

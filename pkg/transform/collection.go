@@ -11,16 +11,14 @@ import (
 
 // Collection is one decoded FeatureCollection (RFC 7946 section 3.3).
 type Collection struct {
-	// Features are its features, in their order.
+	// Features are in their order.
 	Features []*Feature
 
-	// Foreign are the members of the collection that RFC 7946 does not define, in
-	// their order.
+	// Foreign are the members of the collection that RFC 7946 does not define, in their order.
 	Foreign []Member
 }
 
-// IsCollection reports whether a value says that it is a FeatureCollection. It
-// looks no further than at the member type, and says nothing about the rest.
+// IsCollection reports whether a value claims to be a FeatureCollection. It only reads the member type.
 func IsCollection(value []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(value))
 	if d.PeekKind() != '{' {
@@ -45,11 +43,10 @@ func IsCollection(value []byte) bool {
 	return false
 }
 
-// DecodeCollection reads one FeatureCollection of at most so many features, as
-// strictly as [Transformer.Decode] reads a Feature and within the same limits.
-// A crs of the collection (GeoJSON 2008) is declared by each feature; a bbox of
-// the collection is checked and left out. The errors are [*Error] of the decode
-// stage, with paths such as /features/17/geometry. The value is not kept.
+// DecodeCollection reads one FeatureCollection of at most most features, as strictly as [Transformer.Decode] reads a
+// Feature and within the same limits. Each feature declares the crs of the collection (GeoJSON 2008). A bbox of the
+// collection is checked and dropped. The errors are [*Error] of the decode stage, with paths such as
+// /features/17/geometry. The value is not retained.
 func (t *Transformer) DecodeCollection(value []byte, most int) (*Collection, error) {
 	c := new(Collection)
 	if err := t.read(value, func(d *decoder) error {
@@ -69,7 +66,7 @@ func (d *decoder) featureCollection(c *Collection, most int) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	var common Feature // what is said of all features
+	var common Feature // what applies to all features
 	for d.peek() != '}' {
 		name, err := d.str()
 		if err != nil {
@@ -98,7 +95,7 @@ func (d *decoder) featureCollection(c *Collection, most int) error {
 // collectionMember reads one member, whose name was just read.
 func (d *decoder) collectionMember(c *Collection, common *Feature, name string, most int) (err error) {
 	switch name {
-	case "type": // is FeatureCollection, or nobody would have come here
+	case "type": // it is FeatureCollection, or the caller would not have called this
 		return d.skip()
 	case "features":
 		return d.features(c, most)
@@ -157,7 +154,7 @@ func (d *decoder) part() (*Feature, error) {
 	}
 	err = d.complete(seen)
 	if e, ok := err.(*Error); ok { //nolint:errorlint // made there, and not wrapped
-		e.Path, e.Offset = string(d.decoder.StackPointer()), start // what is missing of a record is missing of this feature
+		e.Path, e.Offset = string(d.decoder.StackPointer()), start // a member that is missing in a record is missing in this feature
 		e.Line, e.Column = lineColumn(d.src, start)
 	}
 	return f, err

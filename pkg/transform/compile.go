@@ -5,14 +5,14 @@ import (
 	"regexp"
 )
 
-// fieldRule is a [Field] made ready: words checked, default and null words as
-// values, patterns and expressions compiled.
+// fieldRule is a compiled [Field]: its words are checked, default and null words are values, patterns and expressions
+// are compiled.
 type fieldRule struct {
 	Field
 	place    string // "fields[2]"
 	nulls    []Value
 	fallback Value // for OnErrorDefault
-	steps    bool  // whether there is a step between null words and type
+	steps    bool  // there is a step between null words and type
 	program  *expression
 	pattern  *regexp.Regexp
 	table    map[string]Value
@@ -21,7 +21,7 @@ type fieldRule struct {
 	keys     Set
 }
 
-// compileFields makes the rules ready and notes what is wrong with them.
+// compileFields compiles the rules and records their faults.
 func compileFields(fields []Field, sets map[string]Set, faults *faultList) []fieldRule {
 	rules := make([]fieldRule, len(fields))
 	writers := make(map[string]string, len(rules))
@@ -77,7 +77,7 @@ func compileDefault(rule *fieldRule, faults *faultList) {
 	rule.fallback = value
 }
 
-// compileNulls makes the null words values.
+// compileNulls converts the null words to values.
 func compileNulls(rule *fieldRule, faults *faultList) {
 	for i, word := range rule.NullValues {
 		value, err := ValueOf(word)
@@ -92,7 +92,7 @@ func compileNulls(rule *fieldRule, faults *faultList) {
 	}
 }
 
-// compileConstants makes the constants members, sorted by name.
+// compileConstants converts the constants to members, sorted by name.
 func compileConstants(config Config, faults *faultList) []Member {
 	members := make([]Member, 0, len(config.Constants))
 	for _, name := range sortedKeys(config.Constants) {

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // so that a time zone means the same everywhere
+	_ "time/tzdata" // a time zone means the same on every machine
 )
 
-// compileSource makes ready what a rule reads.
+// compileSource compiles what a rule reads.
 func compileSource(rule *fieldRule, faults *faultList) {
 	if rule.Expr == "" {
 		setDefault(&rule.From, rule.To)
@@ -31,7 +31,7 @@ func compileSource(rule *fieldRule, faults *faultList) {
 
 const fixExpression = "correct the expression; it has id, properties, geometry and target, and the functions of docs/mapping.md"
 
-// compileSteps makes the steps of a rule ready.
+// compileSteps compiles the steps of a rule.
 func compileSteps(rule *fieldRule, sets map[string]Set, patterns *patternBudget, faults *faultList) {
 	switch {
 	case rule.Extract == "":
@@ -94,7 +94,7 @@ func compileMap(rule *fieldRule, faults *faultList) {
 	}
 }
 
-// compileClock makes formats and zone of a date or datetime ready.
+// compileClock compiles the formats and the zone of a date or datetime.
 func compileClock(rule *fieldRule, faults *faultList) {
 	if rule.Type != TypeDate && rule.Type != TypeDateTime {
 		if len(rule.Formats) > 0 {

@@ -2,24 +2,20 @@ package transform
 
 import "github.com/switchback-geo/switchback/pkg/crs"
 
-// Content returns the canonical bytes of all of a feature that this mapping can
-// read or carry into its result, for the content hash: those of [Canonical], and
-// behind them what else the result depends on, when the feature has it:
+// Content returns the canonical bytes of everything in a feature that this mapping can read or pass on, for the content
+// hash: those of [Canonical], followed by what else the result depends on, if the feature has it:
 //
 //   - its bbox, where geometry.bbox lets it through (keep, check),
 //   - its foreign members, where unmapped properties are kept,
-//   - the coordinate reference system that it names itself, where that is not the
-//     one that its coordinates would be taken for without it.
+//   - the coordinate reference system that it names, if its coordinates would otherwise be read in another one.
 //
-// Two events that differ in one of these have two results, and closing the second
-// as a repetition of the first would lose it. What cannot get into the result does
-// not count: a time of writing beside the feature makes no new content of it.
+// Two events that differ in one of these have different results, and closing the second one as a duplicate would lose
+// it. Members that cannot reach the result do not count: a write time beside the feature does not change its content.
 func (t *Transformer) Content(f *Feature) []byte {
 	return t.AppendContent(make([]byte, 0, sizeOf(f)), f)
 }
 
-// AppendContent appends what [Transformer.Content] returns, so that one buffer can be
-// used again and again where the bytes are only hashed.
+// AppendContent appends what [Transformer.Content] returns, so that a caller who only hashes it can reuse one buffer.
 func (t *Transformer) AppendContent(dst []byte, f *Feature) []byte {
 	dst = AppendCanonical(dst, f)
 	if policy := t.config.Geometry.BBox; f.BBox != nil && (policy == BBoxKeep || policy == BBoxCheck) {
@@ -36,9 +32,8 @@ func (t *Transformer) AppendContent(dst []byte, f *Feature) []byte {
 	return dst
 }
 
-// otherSystems lists the systems that a feature names and that make its
-// coordinates mean something else than they would without; those that are not
-// known, or contradict each other, as they are written.
+// otherSystems lists the systems that a feature names and that change the meaning of its coordinates. Systems that are
+// unknown or contradict each other are listed as they are written.
 func (t *Transformer) otherSystems(f *Feature) []string {
 	if len(f.crs) == 0 {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// convert takes a value that is not null through the steps of a rule. The error
-// has neither stage nor rule yet.
+// convert runs a value that is not null through the steps of a rule. The error has no stage and no rule yet.
 func (rule *fieldRule) convert(v Value) (Value, *Error) {
 	if rule.steps {
 		var e *Error
@@ -37,7 +36,7 @@ func (rule *fieldRule) convert(v Value) (Value, *Error) {
 	return v, e
 }
 
-// itemTwice finds an item that an array has twice, by its canonical form.
+// itemTwice returns an error if an array has an item twice, by its canonical form.
 func itemTwice(v Value) *Error {
 	first := make(map[string]int, len(v.Items()))
 	for i, item := range v.Items() {
@@ -51,7 +50,7 @@ func itemTwice(v Value) *Error {
 	return nil
 }
 
-// isNull reports whether a value is one of the rule's words for none.
+// isNull reports whether a value is one of the rule's null words.
 func (rule *fieldRule) isNull(v Value) bool {
 	for _, word := range rule.nulls {
 		if sameScalar(v, word) {
@@ -61,7 +60,7 @@ func (rule *fieldRule) isNull(v Value) bool {
 	return v.IsNull()
 }
 
-// replaced extracts and maps.
+// replaced runs the steps extract and map.
 func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 	if rule.pattern != nil {
 		found := []string(nil)
@@ -92,7 +91,7 @@ func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 		Fix: "add it to map, set unlisted: keep, or set on_error"}
 }
 
-// typed coerces to the rule's type.
+// typed coerces a value to the rule's type.
 func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	if rule.Type == TypeDate || rule.Type == TypeDateTime {
 		read := rule.clock.date
@@ -131,7 +130,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	return out, nil
 }
 
-// coercionHint names the key of the rule that reads such a text.
+// coercionHint names the key of the rule that would read such a text.
 func coercionHint(v Value, t Type) string {
 	digits := strings.ContainsAny(v.text, "0123456789")
 	switch {
@@ -145,7 +144,7 @@ func coercionHint(v Value, t Type) string {
 
 func isNumberType(t Type) bool { return t == TypeInteger || t == TypeNumber || t == TypeDecimal }
 
-// isTooLong reports whether a value is a whole number that 64 bits do not hold.
+// isTooLong reports whether a value is a whole number that does not fit 64 bits.
 func isTooLong(v Value) bool {
 	number, ok := toNumber(v)
 	if !ok {
@@ -156,7 +155,7 @@ func isTooLong(v Value) bool {
 	return !found || power[0] != '-'
 }
 
-// fits reports whether a value is of the rule's type already.
+// fits reports whether a value already is of the rule's type.
 func (rule *fieldRule) fits(v Value) bool {
 	return isOfType(v, rule.Type) && (rule.Type != TypeEnum || slices.Contains(rule.Values, v.text))
 }
@@ -171,12 +170,12 @@ func (rule *fieldRule) converted(v Value) (Value, *Error) {
 	return out, nil
 }
 
-// resolve looks a foreign key up.
+// resolve looks up a foreign key.
 func (rule *fieldRule) resolve(v Value) *Error {
 	key := v.Text()
 	set := strconv.Quote(rule.References.Set)
 	switch {
-	case key == "" && rule.References.Mandatory: // S0-9: a code of its own, which a pipeline can be held on
+	case key == "" && rule.References.Mandatory: // S0-9: it has a code of its own, so that a pipeline can be paused for it
 		return &Error{Code: classify.CodeForeignKeyEmpty, Message: "the foreign key into " + set + " is an empty text",
 			Fix: "send a key of the set, or null for none"}
 	case !rule.keys.Has(key):
@@ -186,8 +185,8 @@ func (rule *fieldRule) resolve(v Value) *Error {
 	return nil
 }
 
-// isMandatory reports whether an error refuses the feature whatever on_error
-// says: that of a mandatory foreign key.
+// isMandatory reports whether an error refuses the feature whatever on_error says: that is the case for a mandatory
+// foreign key.
 func (rule *fieldRule) isMandatory(e *Error) bool {
 	return rule.References != nil && rule.References.Mandatory &&
 		(e.Code == classify.CodeForeignKeyEmpty || e.Code == classify.CodeForeignKeyUnresolved)

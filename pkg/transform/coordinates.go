@@ -8,41 +8,39 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// maxLevels is the nesting of a MultiPolygon's coordinates, the deepest there
-// is: polygons, rings, positions, ordinates.
+// maxLevels is the nesting of a MultiPolygon's coordinates, the deepest that exists: polygons, rings, positions,
+// ordinates.
 const maxLevels = 4
 
-// coordinates is what the coordinates member of one geometry consists of,
-// before its type is known: the positions in a row, and where the arrays of
-// each level end. So the members of a geometry may come in any order and are
-// still read once.
+// coordinates holds the coordinates member of one geometry before its type is known: the positions in a row, and where
+// the arrays of each level end. Therefore the members of a geometry may come in any order and are read once.
 type coordinates struct {
 	points []orb.Point
 	levels [maxLevels + 1]level // 1 is the coordinates array itself
-	deep   int                  // level of the arrays that are positions; 0 while there is none
+	deep   int                  // level of the arrays that are positions; 0 if there is none yet
 	first  int64                // place of the first position
 
 	// Over all geometries of the feature:
 	z     []float64 // third ordinates; empty while no position has one
 	total int       // positions
-	rings int       // arrays that are no positions, and members of collections
+	rings int       // arrays that are not positions, and members of collections
 }
 
 // level are the arrays at one depth of nesting.
 type level struct {
 	count int
-	ends  []arrayEnd // of those that are no positions, in their order
+	ends  []arrayEnd // of those that are not positions, in their order
 	empty int64      // place of the first one that is empty, or -1
 }
 
-// arrayEnd is where an array ends: how many arrays of the next level there were
-// by then, and where in the text it began.
+// arrayEnd is the end of an array: the number of arrays of the next level up to here, and where the array begins in the
+// text.
 type arrayEnd struct {
 	children int
 	start    int64
 }
 
-// clear forgets a feature, next forgets one geometry.
+// clear forgets a feature. next forgets one geometry.
 func (c *coordinates) clear() {
 	c.z, c.total, c.rings = c.z[:0], 0, 0
 	c.next()
@@ -121,7 +119,7 @@ func (d *decoder) unevenNesting(start int64) error {
 		message: "positions are nested differently within one geometry, or too deep", fix: "see RFC 7946 section 3.1"})
 }
 
-// countRing counts what MaxRings bounds.
+// countRing counts towards MaxRings.
 func (d *decoder) countRing() error {
 	if d.rings++; d.rings <= d.limits.MaxRings {
 		return nil
@@ -131,7 +129,7 @@ func (d *decoder) countRing() error {
 		fix:     "split the feature, or raise limits.max_rings"})
 }
 
-// position reads the ordinates of a position, whose '[' was read.
+// position reads the ordinates of a position after its '['.
 func (d *decoder) position(at int, start int64) error {
 	if d.deep != 0 && d.deep != at {
 		return d.unevenNesting(start)
@@ -165,8 +163,8 @@ func (d *decoder) position(at int, start int64) error {
 	return d.delimiter()
 }
 
-// height keeps the third ordinate of the position that was just counted. The
-// row of heights begins with the first position that has one.
+// height stores the third ordinate of the position that was just counted. The row of heights begins with the first
+// position that has one.
 func (d *decoder) height(ordinates int, z float64) {
 	if ordinates < 3 && len(d.z) == 0 {
 		return
@@ -195,7 +193,7 @@ func (d *decoder) ordinate(message string) (float64, error) {
 		return 0, err
 	}
 	ordinate, err := strconv.ParseFloat(literal, 64)
-	if err != nil { // the range is all that can be wrong with a JSON number
+	if err != nil { // a JSON number can only be out of range
 		return 0, d.fail(fault{code: classify.CodeNumberRange, rule: RuleNumberRange, start: start, end: d.offset(),
 			message: "an ordinate is beyond the range of a double", fix: "send degrees"})
 	}
@@ -205,7 +203,7 @@ func (d *decoder) ordinate(message string) (float64, error) {
 	return ordinate, nil
 }
 
-// notANumber and notAPosition tell null, the most frequent case, from the rest.
+// notANumber and notAPosition distinguish null, the most frequent case, from other values.
 func (d *decoder) notANumber(message string) error {
 	if d.peek() == 'n' {
 		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "an ordinate is null", "leave out the position, or send its numbers")

@@ -2,11 +2,9 @@ package transform
 
 import "github.com/paulmach/orb"
 
-// scanFast reads the coordinates member like [decoder.scan], but straight from
-// the bytes, when there is nothing to find fault with: arrays of positions of two
-// or three short numbers, evenly nested, within every limit. It is false
-// otherwise, and has then done nothing that scan would not do again; what is
-// wrong, and where, is said by scan alone.
+// scanFast reads the coordinates member like [decoder.scan], but directly from the bytes. It only succeeds if there is
+// no fault: arrays of positions of two or three short numbers, evenly nested, within every limit. Otherwise it returns
+// false and has no effect; scan then reports the fault and its place.
 func (d *decoder) scanFast() bool {
 	if d.decoder.StackDepth()+maxLevels > d.limits.MaxDepth || min(d.limits.MaxNumberBytes, d.limits.MaxLiteralBytes) < shortBytes {
 		return false
@@ -22,21 +20,20 @@ func (d *decoder) scanFast() bool {
 	return false
 }
 
-// skipValue lets the tokens follow to the place that was read to. The library
-// checks the value on its way.
+// skipValue advances the tokens to the place up to which the bytes were read. The library checks the value meanwhile.
 func (d *decoder) skipValue(end int) bool {
 	_, err := d.decoder.ReadValue()
 	return err == nil && int(d.offset()) == end
 }
 
-// fastScan is a place in the text.
+// fastScan is a position in the text.
 type fastScan struct {
 	*decoder
 	text []byte
 	at   int
 }
 
-// peekByte returns the next byte that is no white space; 0 at the end.
+// peekByte returns the next byte that is not white space; 0 at the end.
 func (s *fastScan) peekByte() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -48,14 +45,14 @@ func (s *fastScan) peekByte() byte {
 	return 0
 }
 
-// colon passes what stands between a name and its value.
+// colon skips the colon between a name and its value.
 func (s *fastScan) colon() {
 	if s.peekByte() == ':' {
 		s.at++
 	}
 }
 
-// take passes one byte when it is the next.
+// take skips one byte if it is the next one.
 func (s *fastScan) take(c byte) bool {
 	if s.peekByte() != c {
 		return false
@@ -95,7 +92,7 @@ func (s *fastScan) array(level int) bool {
 	return true
 }
 
-// position reads a position, whose '[' at start was read.
+// position reads a position after its '[' at start.
 func (s *fastScan) position(level, start int) bool {
 	if s.deep == 0 {
 		for s.text[start] != '[' {

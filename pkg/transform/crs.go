@@ -34,7 +34,7 @@ type systems struct {
 	transforms sync.Map // from a source's code to its *crs.Transform into target
 }
 
-// open looks the names of a checked config up.
+// open looks up the names of a checked config.
 func (s *systems) open(config Config) {
 	s.rules, s.grids = config.Geometry, config.Grids
 	s.source, _ = crs.Lookup(s.rules.SourceCRS)
@@ -58,17 +58,14 @@ func (s *systems) transform(from *crs.CRS) (*crs.Transform, error) {
 	return t, err
 }
 
-// DeclareCRS notes a coordinate reference system that a record names, such as
-// the "EPSG:25832" of an SRID, for [Transformer.Gate] to judge. Coordinates are
-// longitude or easting first.
+// DeclareCRS records a coordinate reference system that a record names, such as the "EPSG:25832" of an SRID.
+// [Transformer.Gate] judges it. Coordinates are longitude or easting first.
 func (f *Feature) DeclareCRS(name string) { f.crs = append(f.crs, name) }
 
-// DeclaredCRS lists the names that [Feature.DeclareCRS] and crs members gave, in
-// their order, as they were written.
+// DeclaredCRS lists the names from [Feature.DeclareCRS] and from crs members, in their order and as written.
 func (f *Feature) DeclaredCRS() []string { return slices.Clone(f.crs) }
 
-// crs reads a crs member (GeoJSON 2008 section 3; RFC 7946 has none) and notes
-// the name that it gives, for the gate to judge.
+// crs reads a crs member (GeoJSON 2008 section 3; RFC 7946 has none) and records its name for the gate.
 func (d *decoder) crs(f *Feature) error {
 	value, err := d.value()
 	if err != nil {
@@ -78,10 +75,8 @@ func (d *decoder) crs(f *Feature) error {
 	return nil
 }
 
-// crsName returns the name that a crs member gives: {"type": "name",
-// "properties": {"name": …}}, {"type": "EPSG", "properties": {"code": …}}, or
-// a string. Anything else, null included, has no name that could be known, and
-// is returned as it was written.
+// crsName returns the name in a crs member: {"type": "name", "properties": {"name": …}}, {"type": "EPSG", "properties":
+// {"code": …}}, or a string. Any other value, null included, has no known name and is returned as written.
 func crsName(value Value) string {
 	if value.Kind() == KindString {
 		return value.text
@@ -115,13 +110,13 @@ func (t *Transformer) sourceOf(f *Feature) (*crs.CRS, error) {
 		case !sameSystem(declared, source):
 			return nil, t.conflict(f, name, source, i)
 		case i == 0:
-			source = declared // the same, in the order of a crs member
+			source = declared // the same, in the axis order of a crs member
 		}
 	}
 	return source, nil
 }
 
-// unknownCRS says that a record names a system which is not supported.
+// unknownCRS returns the error for a record that names an unsupported system.
 func (f *Feature) unknownCRS(name string, err error) *Error {
 	fix := "send one that docs/crs.md lists, or WGS 84 and no crs member"
 	if unknown, ok := errors.AsType[*crs.UnknownError](err); ok {
@@ -130,7 +125,7 @@ func (f *Feature) unknownCRS(name string, err error) *Error {
 	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not supported", fix)
 }
 
-// conflict says that a record names another system than the config, or itself.
+// conflict returns the error for a record that names another system than the config, or two systems.
 func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) *Error {
 	if i > 0 && t.config.Geometry.DeclaredCRS == DeclaredUse {
 		return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", cut(name), "the record names two coordinate reference systems, "+
@@ -140,7 +135,7 @@ func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) 
 		source.Code(), "send "+source.Code()+", set geometry.source_crs, or set geometry.declared_crs: use")
 }
 
-// outside makes the error of a position that its system does not reach.
+// outside returns the error for a position that its system does not reach.
 func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int, err error) *Error {
 	e := f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index), "",
 		"a position cannot be transformed from "+source.Code()+" to "+t.systems.target.Code(), "")
@@ -152,7 +147,7 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 			e.Message += ": no grid file covers it"
 			e.Fix = "add a grid file that does, or set geometry.grids.outside: parameters"
 			return e
-		default: // outside of what a system reaches
+		default: // outside of what the system reaches
 		}
 		e.Message += ": it lies outside of what " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
 		e.Fix = beyond.Hint()
@@ -171,7 +166,7 @@ func positionText(x, y float64) string {
 	return string(append(appendFloat(text, y), ']'))
 }
 
-// candidates names the systems that a position may be in, or "".
+// candidates names the systems that a position may be in, or returns "".
 func candidates(x, y float64) string {
 	var words []string
 	for _, candidate := range crs.Guess(x, y) {
@@ -180,7 +175,7 @@ func candidates(x, y float64) string {
 	return strings.Join(words[:min(4, len(words))], ", ")
 }
 
-// refuse makes an error of the gate.
+// refuse returns an error of the gate.
 func (f *Feature) refuse(code classify.Code, rule Rule, path, value, message, fix string) *Error {
 	return &Error{Code: code, Stage: classify.StageGate, Rule: string(rule), Path: path, Value: value,
 		Message: message, Fix: fix, Feature: f.IDString()}
@@ -195,8 +190,7 @@ func quoteList[T ~string](words []T) string {
 	return strings.Join(quoted, ", ")
 }
 
-// swapped returns a copy of a geometry with the two ordinates of each position
-// exchanged.
+// swapped returns a copy of a geometry with the two ordinates of each position exchanged.
 func swapped(g Geometry) Geometry {
 	return Geometry{Shape: moved(g.Shape, func(p orb.Point) orb.Point { return orb.Point{p[1], p[0]} }), Z: g.Z}
 }

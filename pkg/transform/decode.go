@@ -8,20 +8,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// decoder decodes one GeoJSON Feature at a time. Its scratch memory is used
-// again for the next one.
+// decoder decodes one GeoJSON Feature at a time and reuses its scratch memory.
 type decoder struct {
 	reader
 	coordinates
 }
 
-// maxScratch is the number of positions that a decoder keeps room for between
-// two records.
+// maxScratch is the number of positions for which a decoder keeps room between two records.
 const maxScratch = 1 << 14
 
-// Decode reads one GeoJSON Feature (RFC 7946) strictly: in one pass over its bytes
-// when it is of the common shape, else token by token. The errors are [*Error] of
-// the decode stage. The value is not kept.
+// Decode reads one GeoJSON Feature (RFC 7946) strictly: in one pass over its bytes if it has the common shape, otherwise
+// token by token. The errors are [*Error] of the decode stage. The value is not retained.
 func (t *Transformer) Decode(value []byte) (*Feature, error) {
 	var feature *Feature
 	err := t.read(value, func(d *decoder) (err error) {
@@ -37,7 +34,7 @@ func (t *Transformer) Decode(value []byte) (*Feature, error) {
 	return feature, nil
 }
 
-// read checks the size of a value and has it read by a decoder.
+// read checks the size of a value and runs with with a decoder for it.
 func (t *Transformer) read(value []byte, with func(*decoder) error) error {
 	if err := t.readBounded(value, with); err != nil {
 		return t.placed(err)
@@ -103,7 +100,7 @@ func (d *decoder) featureObject() (*Feature, seenMembers, error) {
 	return f, seen, d.delimiter()
 }
 
-// seenMembers says which of the mandatory members a feature had.
+// seenMembers records which mandatory members a feature had.
 type seenMembers struct{ kind, geometry, properties bool }
 
 // member reads one member of the feature object, whose name was just read.
@@ -140,7 +137,7 @@ func (d *decoder) member(f *Feature, name string, seen *seenMembers) (err error)
 	return err
 }
 
-// complete checks that the mandatory members were there.
+// complete checks that the mandatory members were present.
 func (d *decoder) complete(seen seenMembers) error {
 	missing := func(name, fix string) error {
 		return d.fail(fault{code: classify.CodeNotAFeature, rule: RuleMemberMissing, whole: true,
@@ -157,7 +154,7 @@ func (d *decoder) complete(seen seenMembers) error {
 	return nil
 }
 
-// notAnObject tells JSON that is no object from what is no JSON.
+// notAnObject distinguishes JSON that is not an object from text that is not JSON.
 func (d *decoder) notAnObject() error {
 	if err := d.skip(); err != nil {
 		return err
@@ -213,8 +210,8 @@ func (d *decoder) foreignMeaning(name string) error {
 		end: d.offset(), message: "a Feature has no member " + strconv.Quote(name), fix: fix})
 }
 
-// memberCase refuses a name that differs from a GeoJSON member in case only:
-// a decoder that is not strict would take it for that member.
+// memberCase refuses a name that differs from a GeoJSON member only in case: a lenient decoder would read it as that
+// member.
 func (d *decoder) memberCase(name string, members ...string) error {
 	for _, member := range members {
 		if len(name) == len(member) && name != member && strings.EqualFold(name, member) {

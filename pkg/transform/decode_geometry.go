@@ -8,9 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// geometry reads a geometry object (RFC 7946 section 3.1), which lies in
-// collections nested depth deep. Its own bbox is checked and left out; a crs member
-// and the first foreign one are noted on the feature.
+// geometry reads a geometry object (RFC 7946 section 3.1) inside depth collections. Its own bbox is checked and dropped;
+// a crs member and the first foreign member are recorded on the feature.
 func (d *decoder) geometry(f *Feature, depth int) (orb.Geometry, error) {
 	if d.peek() != '{' {
 		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the geometry is no object", "send a geometry object or null")
@@ -39,8 +38,7 @@ func (d *decoder) geometry(f *Feature, depth int) (orb.Geometry, error) {
 	return d.assemble(&g)
 }
 
-// geometryObject is what a geometry object had, until all of it was read: its
-// members may come in any order.
+// geometryObject holds what was read of a geometry object so far, because its members may come in any order.
 type geometryObject struct {
 	start                   int64 // of its '{'
 	kind                    GeometryType
@@ -85,8 +83,7 @@ func (d *decoder) geometryObjectMember(f *Feature, g *geometryObject, name strin
 	return d.skip()
 }
 
-// geometryFault says that the structure of the geometry that was read up to
-// here is wrong.
+// geometryFault returns the error for a wrong structure of the geometry that was read up to here.
 func (d *decoder) geometryFault(rule Rule, start int64, message, fix string) error {
 	return d.fail(fault{code: classify.CodeGeometryStructure, rule: rule, start: start, message: message, fix: fix})
 }

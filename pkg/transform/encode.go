@@ -24,7 +24,7 @@ func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 		buffer = new([]byte)
 	}
 	text, err := t.appendFeature((*buffer)[:0], f)
-	out := append([]byte(nil), text...) // no longer than it has to be: it lives until it is delivered
+	out := append([]byte(nil), text...) // no longer than necessary, because it lives until it is delivered
 	if cap(text) <= maxText {
 		*buffer = text
 		t.texts.Put(buffer)
@@ -32,10 +32,10 @@ func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 	return out, err
 }
 
-// maxText is the room that a buffer for texts keeps between two features.
+// maxText is the capacity that a buffer for texts keeps between two features.
 const maxText = 1 << 20
 
-// appendFeature appends the text of a feature; nil with an error.
+// appendFeature appends the text of a feature; it returns nil with an error.
 func (t *Transformer) appendFeature(dst []byte, f *Feature) ([]byte, error) {
 	e := encoder{out: slices.Grow(dst, sizeOf(f)), z: f.Geometry.Z}
 	e.out = append(e.out, `{"type":"Feature"`...)
@@ -77,8 +77,7 @@ func (t *Transformer) appendFeature(dst []byte, f *Feature) ([]byte, error) {
 // sizeOf guesses how long the text of a feature is.
 func sizeOf(f *Feature) int { return 192 + 28*f.Geometry.Positions() + 40*len(f.Properties) }
 
-// encoder appends the parts of a feature and notes the first thing that has no
-// form.
+// encoder appends the parts of a feature and records the first value that has no GeoJSON form.
 type encoder struct {
 	out     []byte
 	z       []float64 // heights of the positions that are still to be written
@@ -186,7 +185,7 @@ func (e *encoder) numbers(numbers ...float64) {
 
 func (e *encoder) number(n float64) { e.out = e.appendNumber(e.out, n) }
 
-// appendNumber appends a number, and notes one that has no form.
+// appendNumber appends a number, and records one that has no GeoJSON form.
 func (e *encoder) appendNumber(dst []byte, n float64) []byte {
 	if short, ok := appendShort(dst, n); ok {
 		return short

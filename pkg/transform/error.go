@@ -11,42 +11,38 @@ import (
 // maxValueChars is the length that [Error.Value] is cut to.
 const maxValueChars = 80
 
-// Error says why a record cannot go on, in words for the person who has to
-// fix it. Every error that a [Transformer] returns for a record is one; it is
-// permanent and concerns this record alone.
+// Error is why a record cannot go on, in words for the person who has to fix it. Every error that a [Transformer]
+// returns for a record is one. It is permanent and concerns this record alone.
 type Error struct {
 	// Code is the failure's code, a bounded metric label.
 	Code classify.Code
 
-	// Stage is where it was found: decode, gate, transform, validate, encode.
+	// Stage is where the fault was found: decode, gate, transform, validate, encode.
 	Stage classify.Stage
 
-	// Path is where in the record: an RFC 6901 JSON pointer such as
-	// "/geometry/coordinates/0/3". Empty means the record as a whole.
+	// Path is the place in the record: an RFC 6901 JSON pointer such as "/geometry/coordinates/0/3". Empty means the
+	// whole record.
 	Path string
 
-	// Value is the offending value as the record has it, cut to 80 characters.
-	// It is payload: [Error.Error] leaves it out, and what logs should too.
+	// Value is the offending value as the record has it, cut to 80 characters. It is payload: [Error.Error] omits it,
+	// and logs should too.
 	Value string
 
 	// Rule is the rule that was broken: a word of [Rules], or the mapping rule
 	// by its place in the config, such as "fields[2]".
 	Rule string
 
-	// RuleLine is the line of the pipeline file that the mapping rule stands in,
-	// when [Config.Lines] has it; otherwise 0.
+	// RuleLine is the line of the mapping rule in the pipeline file if [Config.Lines] has it, otherwise 0.
 	RuleLine int
 
-	// Message says what is wrong, Fix what would make it pass.
+	// Message tells what is wrong, Fix what would make the record pass.
 	Message, Fix string
 
-	// Feature is the source id of the feature, when it was read before the
-	// fault was met (S1-5).
+	// Feature is the source ID of the feature if it was read before the fault (S1-5).
 	Feature string
 
-	// Line and Column (characters, both from 1) and Offset (bytes, from 0) are
-	// the place in the record's text. Line is 0 when the fault has no place in
-	// the text, as after enrichment.
+	// Line and Column (characters, both from 1) and Offset (bytes, from 0) are the place in the record's text. Line is 0
+	// if the fault has no place in the text, for example after enrichment.
 	Line, Column int
 	Offset       int64
 
@@ -85,7 +81,7 @@ func (e *Error) FailureStage() classify.Stage { return e.Stage }
 
 // cut returns text as valid UTF-8 of at most maxValueChars characters.
 func cut(text string) string {
-	// A character has at most 4 bytes: no more than that needs to be looked at.
+	// A character has at most 4 bytes, so no more than this has to be read.
 	if limit := (maxValueChars + 1) * utf8.UTFMax; len(text) > limit {
 		text = text[:limit]
 	}

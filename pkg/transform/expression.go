@@ -13,9 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// What bounds an expression. The nodes of its text, the elements that it makes,
-// the depth and the turns of its loops and the text that it joins are limited, so
-// that it ends soon whatever the record holds.
+// The limits of an expression: the nodes of its text, the elements that it creates, the depth and the turns of its
+// loops, and the text that it joins. With them it ends soon whatever the record holds.
 const (
 	maxExpressionNodes = 500
 	maxExpressionItems = 100_000
@@ -23,15 +22,15 @@ const (
 	maxExpressionLoops = 2
 )
 
-// expression is a compiled expression. It may be used by many goroutines.
+// expression is a compiled expression. It is safe for concurrent use.
 type expression struct {
 	text    string
 	program *vm.Program
 	reads   reads
-	loops   bool // whether it has any
+	loops   bool // it has loops
 }
 
-// environment are the names of an expression.
+// environment holds the names of an expression.
 type environment struct {
 	ID         any            `expr:"id"`
 	Properties map[string]any `expr:"properties"`
@@ -40,7 +39,7 @@ type environment struct {
 	Steps      *steps         `expr:"[steps]"`
 }
 
-// sourceEnvironment is an environment before any field was written.
+// sourceEnvironment is the environment before any field was written.
 type sourceEnvironment struct {
 	ID         any            `expr:"id"`
 	Properties map[string]any `expr:"properties"`
@@ -48,15 +47,14 @@ type sourceEnvironment struct {
 	Steps      *steps         `expr:"[steps]"`
 }
 
-// geometryFacts is what an expression knows of the geometry.
+// geometryFacts is what an expression can read of the geometry.
 type geometryFacts struct {
 	Type      string    `expr:"type"`      // "" for a null geometry
 	Positions int       `expr:"positions"` // their number
 	BBox      []float64 `expr:"bbox"`      // west, south, east, north; empty without a position
 }
 
-// compileExpression compiles text. Boolean demands a result of true or false,
-// withTarget lets it read target.
+// compileExpression compiles text. boolean requires a result of true or false; withTarget allows it to read target.
 func compileExpression(text string, boolean, withTarget bool) (*expression, error) {
 	var env any = sourceEnvironment{}
 	if withTarget {
@@ -84,7 +82,7 @@ func compileIn(env any, text string, boolean bool, more ...expr.Option) (*expres
 	return e, nil
 }
 
-// plainError brings an error of the library to one line, with its place in the expression, and without the Go name of a type.
+// plainError converts an error of the library to one line, with its place in the expression and without Go type names.
 func plainError(err error) error {
 	if at, ok := errors.AsType[*file.Error](err); ok {
 		message := strings.ReplaceAll(at.Message, fmt.Sprintf("%T", bigWhole{}), bigWholeName)
@@ -124,16 +122,14 @@ func (e *expression) run(env any) (Value, error) {
 	return resultValue(out, &left)
 }
 
-// evalError makes an error of an expression that has no result. It has neither
-// stage nor rule yet.
+// evalError returns the error for an expression without a result. It has no stage and no rule yet.
 func evalError(err error) *Error {
 	return &Error{Code: classify.CodeExpressionFailed, Message: "the expression has no result: " + cut(err.Error()),
 		Fix: "test for what may be missing (x ?? 0, a?.b), or set on_error"}
 }
 
-// plainValue turns a value into what an expression computes with: int, float64,
-// string, bool, nil, []any, map[string]any, and [bigWhole] for a whole number beyond
-// 64 bits. Any other number is a double there.
+// plainValue converts a value to what an expression computes with: int, float64, string, bool, nil, []any,
+// map[string]any, and [bigWhole] for a whole number beyond 64 bits. Any other number becomes a double.
 func plainValue(v Value) any {
 	switch v.Kind() {
 	case KindBoolean:
@@ -177,8 +173,7 @@ func factsOf(g Geometry) geometryFacts {
 	return facts
 }
 
-// resultValue turns the result of an expression into a value of at most left
-// elements.
+// resultValue converts the result of an expression to a value of at most left elements.
 func resultValue(v any, left *int) (Value, error) {
 	if *left--; *left < 0 {
 		return Value{}, errors.New("the result is too large")
@@ -224,16 +219,16 @@ func resultList[T any](list []T, left *int) (Value, error) {
 	return ArrayValue(items...), nil
 }
 
-// reads is what an expression reads of a feature, so that no more of it is
-// converted, and what it must not do.
+// reads is what an expression reads of a feature, so that only that is converted, and the first thing in it that is not
+// allowed.
 type reads struct {
 	id, geometry, target, allProperties bool
 	properties                          map[string]bool
-	members                             map[ast.Node]bool // identifiers whose member was noted
+	members                             map[ast.Node]bool // identifiers whose member was recorded
 	refused                             error
 }
 
-// Visit notes one node. The library visits children first.
+// Visit records one node. The library visits children first.
 func (r *reads) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -270,7 +265,7 @@ func (r *reads) identifier(n *ast.IdentifierNode) {
 	}
 }
 
-// member notes properties.name.
+// member records properties.name.
 func (r *reads) member(n *ast.MemberNode) {
 	owner, isName := n.Node.(*ast.IdentifierNode)
 	name, isConstant := n.Property.(*ast.StringNode)
@@ -283,12 +278,12 @@ func (r *reads) member(n *ast.MemberNode) {
 	r.properties[name.Value], r.members[owner] = true, true
 }
 
-// nothing reports whether the expression depends on no feature.
+// nothing reports whether the expression does not depend on the feature.
 func (r *reads) nothing() bool {
 	return !r.id && !r.geometry && !r.target && !r.allProperties && len(r.properties) == 0
 }
 
-// fault walks the checked tree once more for what needs the whole of it.
+// fault walks the checked tree again for what needs the whole tree.
 func (r *reads) fault(root ast.Node) error {
 	if r.refused != nil {
 		return r.refused
@@ -301,7 +296,7 @@ func (r *reads) fault(root ast.Node) error {
 	return nil
 }
 
-// walker finds properties that are used otherwise than by a fixed name.
+// walker finds uses of properties other than by a fixed name.
 type walker struct{ reads *reads }
 
 func (w *walker) Visit(node *ast.Node) {

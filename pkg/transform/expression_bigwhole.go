@@ -14,16 +14,16 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// bigWhole is a whole number of a record that 64 bits do not hold, such as an S2 cell ID. An expression may pass it on,
-// compare it for equality, and make a text or a double of it. Every other operator and function refuses it: as a double
-// it would equal its neighbours.
+// bigWhole is a whole number of a record that does not fit 64 bits, such as an S2 cell ID. An expression may pass it on,
+// compare it for equality, and convert it to a text or a double. Every other operator and function refuses it: as a
+// double it would equal its neighbours.
 type bigWhole struct{ digits string }
 
 // bigWholeName is what messages call the type.
 const bigWholeName = "a whole number of more than 64 bits"
 
-// asBigWhole returns a number that parseInteger does not take, if its text is that of a whole number: digits, and behind a point
-// nothing but zeros. A text with a point that is exactly a double is the form in which programs write doubles.
+// asBigWhole returns a number that parseInteger does not accept, if its text is that of a whole number: digits, and
+// after a point only zeros. A text with a point that is exactly a double is the form in which programs write doubles.
 func asBigWhole(text string) (number bigWhole, ok bool) {
 	digits, decimals, hasPoint := strings.Cut(text, ".")
 	if strings.ContainsAny(text, "eE") || strings.Trim(decimals, "0") != "" {
@@ -39,7 +39,7 @@ func (w bigWhole) is(double float64) bool {
 	return ok && !math.IsInf(double, 0) && new(big.Float).SetInt(i).Cmp(big.NewFloat(double)) == 0
 }
 
-// The names under which == and != stand for functions.
+// The function names that replace == and !=.
 const (
 	equalFunction    = "=="
 	notEqualFunction = "!="
@@ -90,8 +90,8 @@ func contains(a, b any) bool {
 	return runtime.In(a, b)
 }
 
-// isConstants reports whether a node is a list of texts and numbers as they are written. No whole number beyond 64 bits equals one of them
-// unless it is written as a double.
+// isConstants reports whether a node is a list of literal texts and numbers. No whole number beyond 64 bits equals one
+// of them unless it is written as a double.
 func isConstants(n ast.Node) bool {
 	list, isList := n.(*ast.ArrayNode)
 	return isList && !slices.ContainsFunc(list.Nodes, func(n ast.Node) bool {
@@ -128,7 +128,7 @@ func typeName(operand any) string {
 }
 
 // comparesNumbers reports whether a comparison may have a whole number beyond 64 bits on one side and a double on the
-// other. A constant that is no double decides it.
+// other. A constant that is not a double excludes that.
 func comparesNumbers(left, right ast.Node) bool {
 	for _, n := range []ast.Node{left, right} {
 		switch n.(type) {

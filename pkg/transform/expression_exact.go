@@ -16,13 +16,11 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// The library computes with the integers of the machine, which run over in
-// silence, cuts texts between bytes though it counts their characters, and lists
-// a map in another order each time. Here the first is an error, and the others are
-// as one expects: a result is what the expression says, and the same each time.
+// The library computes with machine integers that overflow silently, cuts texts between bytes although it counts
+// characters, and lists a map in a random order. Here an overflow is an error, texts are cut between characters, and
+// maps have one order: a result is what the expression says, and the same each time.
 
-// The names under which operators stand for functions. None can be written in an
-// expression.
+// The function names that replace operators. None can be written in an expression.
 const (
 	addFunction      = "+"
 	subtractFunction = "-"
@@ -31,8 +29,8 @@ const (
 	sumFunction      = "sum"
 )
 
-// exactFunctions are the options for the functions that operators become, and for
-// those that take the place of the library's.
+// exactFunctions returns the options for the functions that replace operators and for those that replace the library's
+// own.
 func exactFunctions() []expr.Option {
 	return append(bigWholeFunctions(),
 		expr.Function(addFunction, add),
@@ -50,8 +48,8 @@ func exactFunctions() []expr.Option {
 	)
 }
 
-// exact replaces operators by functions. That of + also bounds the text that it
-// makes: the memory budget of the library does not count texts.
+// exact replaces operators by functions. The function for + also bounds the text that it creates, because the library's
+// memory budget does not count texts.
 type exact struct{}
 
 // Visit replaces one node.
@@ -96,7 +94,7 @@ func callOf(name string, arguments ...ast.Node) ast.Node {
 	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: arguments}
 }
 
-// isNumeric reports whether a node is a number as it is written.
+// isNumeric reports whether a node is a literal number.
 func isNumeric(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
@@ -146,7 +144,7 @@ func sum(operands ...any) (total any, err error) {
 	return total, nil
 }
 
-// roundBy is a function that leaves whole numbers as they are: a double does not hold all of them.
+// roundBy returns a function that leaves whole numbers as they are, because a double cannot hold all of them.
 func roundBy(name string, round func(float64) float64) expr.Option {
 	return expr.Function(name, func(operands ...any) (any, error) {
 		switch x := operands[0].(type) {
@@ -210,8 +208,7 @@ func magnitude(i int) uint64 {
 	return uint64(i)
 }
 
-// computed asks the library, whose way to say that two values do not fit is a
-// panic.
+// computed calls the library, which panics if two values do not fit.
 func computed[T any](a, b any, done string, with func(a, b any) T) (result any, err error) {
 	defer func() {
 		if recover() != nil {
@@ -221,8 +218,7 @@ func computed[T any](a, b any, done string, with func(a, b any) T) (result any, 
 	return with(a, b), nil
 }
 
-// toInt is the whole number of a number or a text; of a double without its
-// fraction.
+// toInt returns the whole number of a number or a text; it drops the fraction of a double.
 func toInt(operands ...any) (any, error) {
 	switch x := operands[0].(type) {
 	case int:
@@ -245,8 +241,8 @@ func toInt(operands ...any) (any, error) {
 	return nil, fmt.Errorf("%T is no number", operands[0])
 }
 
-// slice cuts a text between characters, and a list between elements. What is
-// negative counts from the end, and nil is the end.
+// slice cuts a text between characters, and a list between elements. A negative index counts from the end; nil is the
+// end.
 func slice(operands ...any) (any, error) {
 	text, isText := operands[0].(string)
 	bounds := [2]int{}
@@ -272,7 +268,7 @@ func slice(operands ...any) (any, error) {
 	return computed(operands[0], bounds, "cut", func(any, any) any { return runtime.Slice(operands[0], bounds[0], bounds[1]) })
 }
 
-// byteOf is where the character with a number begins, or the end of the text.
+// byteOf returns where the character with a number begins, or the end of the text.
 func byteOf(text string, character int) int {
 	if character < 0 {
 		if character += utf8.RuneCountInString(text); character <= 0 {
@@ -309,8 +305,7 @@ func characters(text string, at int) int {
 	return utf8.RuneCountInString(text[:at])
 }
 
-// mapKeys lists the names of a map in the order of their bytes, mapValues what stands
-// under them.
+// mapKeys lists the names of a map, sorted by their bytes; mapValues lists the values in the same order.
 func mapKeys(operands ...any) (any, error) {
 	names, ok := operands[0].(map[string]any)
 	if !ok {

@@ -8,9 +8,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// ExpressionFunctions lists the functions of expressions. Those of the library
-// that read a clock or files, and those whose result may be much larger than
-// what they are given, are not among them; some are our own, see [exact].
+// ExpressionFunctions lists the functions of expressions. It excludes those of the library that read a clock or files,
+// and those whose result may be much larger than their arguments. Some are our own, see [exact].
 func ExpressionFunctions() []string {
 	return append(libraryFunctions(), "abs", "ceil", "float", "floor", "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "round", "string", "type", "values")
 }
@@ -23,7 +22,7 @@ func libraryFunctions() []string {
 	}
 }
 
-// functions are the options that give an expression its functions.
+// functions returns the options that define the functions of an expression.
 func functions() []expr.Option {
 	options := []expr.Option{expr.DisableAllBuiltins()}
 	for _, name := range libraryFunctions() {
@@ -37,7 +36,7 @@ func functions() []expr.Option {
 	)
 }
 
-// toText is the text of a scalar.
+// toText returns the text of a scalar.
 func toText(operands ...any) (any, error) {
 	value, err := ValueOf(operands[0])
 	if err != nil {
@@ -83,7 +82,7 @@ func replace(operands ...any) (any, error) {
 	return strings.ReplaceAll(text, old, with), nil
 }
 
-// loopDepth is how deep the loops of an expression are nested.
+// loopDepth returns how deep the loops of an expression are nested.
 func loopDepth(node ast.Node) int {
 	deepest := 0
 	for _, child := range childrenOf(node) {
@@ -130,7 +129,7 @@ func childrenOf(node ast.Node) []ast.Node {
 	return nil
 }
 
-// present leaves out the nodes that are not there.
+// present returns the nodes that are not nil.
 func present(nodes ...ast.Node) []ast.Node {
 	var out []ast.Node
 	for _, n := range nodes {

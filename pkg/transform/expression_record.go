@@ -10,7 +10,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// RecordExpression is an expression of the mapping's language over a record that is no feature. It may be used by many goroutines.
+// RecordExpression is an expression of the mapping's language over a record that is not a feature. It is safe for
+// concurrent use.
 type RecordExpression struct {
 	compiled *expression
 	fields   [][]string
@@ -31,7 +32,7 @@ type recordEnvironment struct {
 	Steps   *steps         `expr:"[steps]"`
 }
 
-// CompileRecordExpression compiles text. The error is one line and says where in the text the fault is.
+// CompileRecordExpression compiles text. The error is one line and names the place of the fault in the text.
 func CompileRecordExpression(text string) (*RecordExpression, error) {
 	if text == "" {
 		return nil, errors.New("the expression is empty")
@@ -51,8 +52,8 @@ func CompileRecordExpression(text string) (*RecordExpression, error) {
 	return e, nil
 }
 
-// Absent names the fields that the expression reads and a value does not have, such as value.a.b: they are null. A field that the expression
-// reads with ?. or ??, or compares with nil, may be absent.
+// Absent returns the fields that the expression reads and a value does not have, such as value.a.b: they are null. A
+// field that the expression reads with ?. or ??, or compares with nil, may be absent.
 func (e *RecordExpression) Absent(value Value) (names []string) {
 	for _, path := range e.fields {
 		if !has(value, path) {
@@ -80,10 +81,11 @@ func has(value Value, path []string) bool {
 	return true
 }
 
-// fieldReads has the paths of fields of value that an expression reads by fixed names, by their nodes. That of value itself is empty.
+// fieldReads maps nodes to the paths of fields of value that an expression reads by fixed names. The path of value
+// itself is empty.
 type fieldReads map[ast.Node][]string
 
-// Visit notes one node. The library visits children first.
+// Visit records one node. The library visits children first.
 func (f fieldReads) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -93,7 +95,7 @@ func (f fieldReads) Visit(node *ast.Node) {
 	case *ast.MemberNode:
 		path, of := f[n.Node]
 		step, fixed := fixedStep(n.Property)
-		delete(f, n.Node) // what is read is the field in it
+		delete(f, n.Node) // the field inside it is what is read
 		if of && fixed && !n.Optional {
 			f[n] = append(slices.Clone(path), step)
 		}
@@ -107,7 +109,7 @@ func (f fieldReads) Visit(node *ast.Node) {
 	}
 }
 
-// fixedStep returns the name of a field, or the place in a list, that is written out.
+// fixedStep returns the literal name of a field, or the literal index into a list.
 func fixedStep(property ast.Node) (step string, ok bool) {
 	switch n := property.(type) {
 	case *ast.StringNode:

@@ -7,22 +7,19 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// The library bounds what an expression makes, not how long it runs: a loop within
-// a loop over a list of a record takes the square of its length, and no context
-// ends it. So each turn of a loop is counted.
+// The library bounds what an expression creates, not how long it runs: a nested loop over a list takes the square of its
+// length, and no context ends it. Therefore each turn of a loop is counted.
 
 const (
-	// maxExpressionSteps bounds the turns of all loops of one evaluation: about a
-	// second of work at most.
+	// maxExpressionSteps bounds the turns of all loops of one evaluation: at most about a second of work.
 	maxExpressionSteps = 2_000_000
 
-	// stepText is how many bytes of text count as one step: what a turn does may
-	// be proportional to the longest text that the expression reads.
+	// stepText is the number of bytes of text that count as one step, because the work of a turn may be proportional to
+	// the longest text that the expression reads.
 	stepText = 64
 )
 
-// stepFunction stands around what a loop does in a turn, stepsName for what is
-// counted there. Neither can be written in an expression.
+// stepFunction wraps the body of a loop; stepsName is the counter. Neither can be written in an expression.
 const (
 	stepFunction = "[step]"
 	stepsName    = "[steps]"
@@ -30,10 +27,10 @@ const (
 
 var errTooManySteps = errors.New("its loops take more than 2 million steps on this record; send shorter lists, or do not nest loops")
 
-// steps is what an evaluation may still do.
+// steps is what is left of an evaluation's budget.
 type steps struct{ left, each int }
 
-// counted puts the count into each loop.
+// counted adds the counter to each loop.
 type counted struct{}
 
 // Visit changes one node.
@@ -58,7 +55,7 @@ func stepOption() expr.Option {
 	})
 }
 
-// stepsOf is the count for one evaluation.
+// stepsOf returns the budget of one evaluation.
 func (e *expression) stepsOf(f *Feature) *steps {
 	if !e.loops {
 		return nil
@@ -72,7 +69,7 @@ func (e *expression) stepsOf(f *Feature) *steps {
 	return &steps{left: maxExpressionSteps, each: 1 + longest/stepText}
 }
 
-// longestText is the length of the longest text in a value.
+// longestText returns the length of the longest text in a value.
 func longestText(v Value) int {
 	longest := len(v.text)
 	for _, item := range v.Items() {

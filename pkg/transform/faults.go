@@ -14,7 +14,7 @@ type Fault struct {
 	// Path is the place in the YAML of the mapping, such as "fields[2].type".
 	Path string
 
-	// Message says what is wrong, Fix what to do.
+	// Message tells what is wrong, Fix what to do.
 	Message, Fix string
 }
 
@@ -157,10 +157,10 @@ func checkLimits(limits Limits, faults *faultList) {
 	}
 }
 
-// maxDepth is the most that max_depth may be.
+// maxDepth is the largest max_depth.
 const maxDepth = 1000
 
-// maxDecimals is the most that a double has of a degree.
+// maxDecimals is how many decimals of a degree a double holds.
 const maxDecimals = 15
 
 // checkPrecision checks the decimals.

@@ -7,11 +7,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
-// Feature is one decoded GeoJSON Feature (RFC 7946 section 3.2). A [Transformer]
-// makes it; what it holds may be read by several goroutines, and changed by one.
+// Feature is one decoded GeoJSON Feature (RFC 7946 section 3.2). A [Transformer] creates it. Several goroutines may read
+// it; only one may change it.
 type Feature struct {
-	// ID is the source's id: a string, a number with its digits as written, or
-	// null when there is none.
+	// ID is the source's ID: a string, a number with its digits as written, or null if there is none.
 	ID Value
 
 	// BBox is the feature's bbox as it was given, 4 or 6 numbers, or nil.
@@ -27,16 +26,16 @@ type Feature struct {
 	// their order.
 	Foreign []Member
 
-	// Violation is the rule that the geometry of a mapped feature breaks, when it was
-	// let pass because of `validity: flag` or `output_validity: flag`.
+	// Violation is the rule that the geometry of a mapped feature breaks, if `validity: flag` or `output_validity: flag`
+	// let it pass.
 	Violation *Violation
 
-	// CRS is the short name of the system that the coordinates are in, when it
-	// is not WGS 84. [Transformer.Map] sets it; [Transformer.Encode] writes it.
+	// CRS is the short name of the system of the coordinates if it is not WGS 84. [Transformer.Map] sets it;
+	// [Transformer.Encode] writes it.
 	CRS string
 
 	crs            []string // names under crs members (GeoJSON 2008); Gate checks them
-	geometryMember string   // the first foreign member of the geometry, which is not carried; Gate checks it
+	geometryMember string   // the first foreign member of the geometry, which is dropped; Gate checks it
 }
 
 // Geometry is a geometry in the plane, with its heights beside it.
@@ -46,9 +45,8 @@ type Geometry struct {
 	// orb.MultiLineString, orb.Polygon, orb.MultiPolygon, orb.Collection.
 	Shape orb.Geometry
 
-	// Z has the third ordinate of every position, in the order in which they
-	// are written, because orb has two ordinates only. It is NaN for a position
-	// without one, and nil when no position has one.
+	// Z has the third ordinate of every position in writing order, because orb has only two ordinates. It is NaN for a
+	// position without one, and nil if no position has one.
 	Z []float64
 }
 
@@ -86,8 +84,8 @@ func (g Geometry) Positions() int {
 	return n
 }
 
-// IDString returns the source id as text, "" when there is none. A number has one text however it is written: 1, 1.0 and 1e0
-// are "1", and -0 is "0".
+// IDString returns the source ID as text, or "" if there is none. A number has one text however it is written: 1, 1.0
+// and 1e0 are "1", and -0 is "0".
 func (f *Feature) IDString() string {
 	text := f.ID.Text()
 	if f.ID.Kind() != KindNumber {
@@ -108,10 +106,9 @@ func (f *Feature) IDString() string {
 	return text
 }
 
-// BBoxString returns "minx,miny,maxx,maxy": the bounds of the geometry, or the
-// feature's own bbox when it has no geometry, or "". Its numbers are in their
-// shortest form. A geometry that crosses the antimeridian uncut has the bounds
-// of its numbers, as RFC 7946 asks to cut it.
+// BBoxString returns "minx,miny,maxx,maxy": the bounds of the geometry, or the feature's own bbox if it has no geometry,
+// or "". Its numbers are in their shortest form. A geometry that crosses the antimeridian uncut has the bounds of its
+// numbers, because RFC 7946 asks to cut it.
 func (f *Feature) BBoxString() string {
 	low, high, found := bounds(f.Geometry.Shape)
 	if !found {
@@ -155,8 +152,7 @@ func (f *Feature) Property(path string) (Value, bool) {
 	return Value{}, false
 }
 
-// SetProperty writes a property: in its place when it is there, else at the
-// end. The name is taken as it is, dots and all.
+// SetProperty writes a property in its place, or at the end if it is new. The name is taken literally, including dots.
 func (f *Feature) SetProperty(name string, v Value) {
 	name = validUTF8(name)
 	for i := range f.Properties {
@@ -168,10 +164,9 @@ func (f *Feature) SetProperty(name string, v Value) {
 	f.Properties = append(f.Properties, Member{name, v})
 }
 
-// lookup finds a value by its exact name, or else by a path whose segments are
-// joined by separator. A segment may itself contain the separator: every way to
-// cut the path is tried, the shortest first segment first. Nil means that there
-// is none.
+// lookup finds a value by its exact name, or else by a path whose segments are joined by separator. A segment may itself
+// contain the separator: lookup tries every way to cut the path, the shortest first segment first. It returns nil if
+// there is none.
 func lookup(members []Member, path, separator string) *Value {
 	for i := range members {
 		if members[i].Name == path {

@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// FilteredError says that the config's filter leaves a feature out. That is no
-// failure: the record is done, and nothing is written for it.
+// FilteredError tells that the config's filter excludes a feature. That is not a failure: the record is done, and
+// nothing is written for it.
 type FilteredError struct {
 	// Feature is the source id, "" when there is none.
 	Feature string
@@ -16,7 +16,7 @@ type FilteredError struct {
 	Expression string
 }
 
-// Error says so in one line.
+// Error returns one line.
 func (e *FilteredError) Error() string {
 	text := "the filter " + strconv.Quote(cut(e.Expression)) + " leaves the feature out"
 	if e.Feature != "" {
@@ -25,7 +25,7 @@ func (e *FilteredError) Error() string {
 	return text
 }
 
-// compileFilter makes the filter ready; nil when there is none.
+// compileFilter compiles the filter; it returns nil if there is none.
 func compileFilter(text string, faults *faultList) *expression {
 	if text == "" {
 		return nil
@@ -40,7 +40,7 @@ func compileFilter(text string, faults *faultList) *expression {
 	return filter
 }
 
-// checkFilter returns a [*FilteredError] for a feature that is left out.
+// checkFilter returns a [*FilteredError] for a feature that the filter excludes.
 func (t *Transformer) checkFilter(f *Feature) error {
 	if t.filter == nil {
 		return nil

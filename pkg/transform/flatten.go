@@ -7,8 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// write writes a property of the result, which lies depth levels below the one
-// that is flattened. rule is the rule that writes it, or nil. Objects become flat names where the config wants it.
+// write writes a property of the result, which lies depth levels below the one that is flattened. rule is the rule that
+// writes it, or nil. If the config asks for it, objects become flat names.
 func (m *mapping) write(name string, v Value, depth int, rule *fieldRule) error {
 	flatten := m.t.config.Flatten
 	if flatten == nil || depth >= flatten.MaxDepth {
@@ -33,8 +33,7 @@ func (m *mapping) write(name string, v Value, depth int, rule *fieldRule) error 
 	return m.add(name, v, rule)
 }
 
-// add appends a property, and refuses a name that is there already: one of the
-// two values would be lost in silence.
+// add appends a property. It refuses a name that already exists, because one of the two values would be lost silently.
 func (m *mapping) add(name string, v Value, rule *fieldRule) error {
 	if m.has(name) {
 		pointer, line := propertyPointer(m.origin), 0
@@ -76,9 +75,8 @@ func (m *mapping) isConstant(name string) bool {
 	return slices.ContainsFunc(m.t.constants, func(constant Member) bool { return constant.Name == name })
 }
 
-// unused returns an object without the members that fields have read; false
-// when nothing is left of it. Arrays stay whole, or their elements would get
-// other places.
+// unused returns an object without the members that fields have read; false if nothing is left. Arrays stay whole, so
+// that their elements keep their indexes.
 func (m *mapping) unused(v *Value) (Value, bool) {
 	if len(m.used) == 0 || v.Kind() != KindObject || len(v.container.members) == 0 {
 		return *v, true
@@ -99,8 +97,7 @@ func (m *mapping) unused(v *Value) (Value, bool) {
 	return ObjectValue(rest...), len(rest) > 0
 }
 
-// touches reports whether fields have read a member of an object, or of one
-// within.
+// touches reports whether fields have read a member of an object or of one inside it.
 func (m *mapping) touches(v *Value) bool {
 	if v.Kind() != KindObject {
 		return false

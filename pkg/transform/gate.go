@@ -13,17 +13,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// Gate checks what the config demands of a geometry, before any attribute rule
-// runs: coordinate reference system (S1-4), null, foreign members, heights, type, empty, range,
-// decimals (S0-9), antimeridian, simplicity, OGC validity (S0-8), bbox, in this
-// order. After the first of these it asks the filter: a feature that is left out
-// comes back as a [*FilteredError]. The other errors are [*Error] of the gate
-// stage, or that of the context.
+// Gate checks what the config requires of a geometry, before any attribute rule runs, in this order: coordinate
+// reference system (S1-4), null, foreign members, heights, type, empty, range, decimals (S0-9), antimeridian,
+// simplicity, OGC validity (S0-8), bbox. After the first of these it evaluates the filter and returns a [*FilteredError]
+// for an excluded feature. The other errors are [*Error] of the gate stage, or that of the context.
 //
-// f stays as it came. What the gates repaired or cut, and what they let pass with a
-// flag, is in the result, for [Transformer.Map]. The gate on types looks at the
-// feature's own geometry: where a GeometryCollection passes, what it consists of
-// passes too.
+// Gate does not change f. The result has what the gates repaired, cut or let pass with a flag, for [Transformer.Map].
+// The gate on types checks the feature's own geometry: where a GeometryCollection passes, its members pass too.
 func (t *Transformer) Gate(ctx context.Context, f *Feature) (*Gated, error) {
 	gates, err := t.gate(ctx, f)
 	if err != nil {
@@ -51,20 +47,19 @@ func (t *Transformer) gate(ctx context.Context, f *Feature) (*Gated, error) {
 type Gated struct {
 	source    *crs.CRS
 	geometry  Geometry // in the source system, longitude or easting first; repaired and cut
-	changed   bool     // whether its extent is not that of the feature's own any more
-	moved     bool     // whether a position was moved since it was judged
+	changed   bool     // its extent is no longer that of the feature's own geometry
+	moved     bool     // a position was moved since it was judged
 	flags     []string
 	cut       bool // at the antimeridian
-	crosses   bool // whether it crosses the antimeridian in the target system, uncut
+	crosses   bool // it crosses the antimeridian in the target system, uncut
 	violation *Violation
 }
 
-// Violation is the rule that the geometry breaks, when it passed because of
-// `validity: flag`; otherwise nil.
+// Violation returns the rule that the geometry breaks if `validity: flag` let it pass, otherwise nil.
 func (g *Gated) Violation() *Violation { return g.violation }
 
-// Repaired returns the geometry that the gates put in the place of the feature's own, with the feature's axis order. ok is false where it
-// stays as it came.
+// Repaired returns the geometry with which the gates replaced the feature's own, in the feature's axis order. ok is
+// false if they did not replace it.
 func (g *Gated) Repaired() (geometry Geometry, ok bool) {
 	if g.changed && g.source.AxisOrder() == crs.AxisYX {
 		return swapped(g.geometry), true
@@ -72,7 +67,7 @@ func (g *Gated) Repaired() (geometry Geometry, ok bool) {
 	return g.geometry, g.changed
 }
 
-// gating is the work of the gates on one feature.
+// gating runs the gates on one feature.
 type gating struct {
 	Gated
 	t     *Transformer
@@ -80,7 +75,7 @@ type gating struct {
 	rules *GeometryRules
 }
 
-// run passes the gates one after the other.
+// run runs the gates one after the other.
 func (g *gating) run(ctx context.Context) error {
 	if g.geometry.IsNull() {
 		if err := g.judge(g.rules.NullGeometry, classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "null", "the feature has no geometry",
@@ -108,8 +103,7 @@ func (g *gating) run(ctx context.Context) error {
 	return nil
 }
 
-// judge applies an acceptance to a fault. Value is the offending one, as far as
-// there is one.
+// judge applies an acceptance to a fault. value is the offending one if there is one.
 func (g *gating) judge(acceptance Acceptance, code classify.Code, rule Rule, path, value, message, fix string) error {
 	switch acceptance {
 	case Accept:
@@ -123,7 +117,7 @@ func (g *gating) judge(acceptance Acceptance, code classify.Code, rule Rule, pat
 
 func (g *gating) flag(text string) { g.flags = append(g.flags, text) }
 
-// foreign refuses a geometry with a member that would get lost.
+// foreign refuses a geometry with a member that would be lost.
 func (g *gating) foreign() error {
 	name := g.f.geometryMember
 	if name == "" {
@@ -133,7 +127,7 @@ func (g *gating) foreign() error {
 		"move it to the properties, or set geometry.foreign_members: accept, which leaves it out")
 }
 
-// heights applies the policy on the third ordinate.
+// heights applies the policy for the third ordinate.
 func (g *gating) heights() error {
 	z := g.geometry.Z
 	switch g.rules.Dimension {
@@ -185,8 +179,7 @@ func (f *Feature) wrongType(kind GeometryType, allowed []GeometryType) *Error {
 		"geometries of this type do not pass", "send one of "+quoteList(allowed)+", or extend geometry.types")
 }
 
-// kindAgain looks at the type once more after a repair or a cut, which may make
-// several parts of one, or one of several.
+// kindAgain checks the type again after a repair or a cut, which may turn one part into several or several into one.
 func (g *gating) kindAgain() error {
 	allowed := g.rules.Types
 	if !g.changed || g.rules.OtherTypes == ValidityFlag || len(allowed) == 0 || slices.Contains(allowed, g.geometry.Type()) {
@@ -201,9 +194,8 @@ func (g *gating) kindAgain() error {
 	return g.f.wrongType(g.geometry.Type(), allowed)
 }
 
-// convertType turns a geometry into one of the allowed types where no position
-// changes: between a geometry, its Multi type and a collection of one. It is nil
-// when there is none.
+// convertType converts a geometry to one of the allowed types without moving a position: between a geometry, its Multi
+// type and a collection of one. It returns nil if that is not possible.
 func convertType(shape orb.Geometry, allowed []GeometryType) orb.Geometry {
 	var wider, narrower orb.Geometry
 	switch shape := shape.(type) {
@@ -284,8 +276,8 @@ func emptyPart(shape orb.Geometry) string {
 	return ""
 }
 
-// inRange refuses positions that the system does not have. What is beyond ±180 or
-// ±90 degrees by no more than the rounding of its producer is brought back.
+// inRange refuses positions that the system does not have. It moves back what lies beyond ±180 or ±90 degrees by no more
+// than the rounding of its producer.
 func (g *gating) inRange() error {
 	if err := g.t.checkRange(g.f, g.source, g.geometry); err != nil || g.source.Unit() != crs.Degree {
 		return err
@@ -295,8 +287,8 @@ func (g *gating) inRange() error {
 	return nil
 }
 
-// decimals is the gate on degraded precision (S0-9): a geometry is too coarse
-// when each of its ordinates is a multiple of a larger step than declared.
+// decimals is the gate for degraded precision (S0-9): a geometry is too coarse if each of its ordinates is a multiple of
+// a larger step than declared.
 func (g *gating) decimals() error {
 	least := g.t.config.MinDecimals
 	if least == nil || g.rules.Coarse == Accept || g.geometry.Positions() == 0 {
@@ -333,7 +325,7 @@ func onGrid(x, scale float64) bool {
 	return rounded == x
 }
 
-// simple asks for simplicity.
+// simple checks simplicity.
 func (g *gating) simple(ctx context.Context, shape orb.Geometry) error {
 	if g.rules.Simplicity == Accept {
 		return nil
@@ -347,7 +339,7 @@ func (g *gating) simple(ctx context.Context, shape orb.Geometry) error {
 		"the geometry meets itself near "+positionText(v.X, v.Y), "correct the geometry, or set geometry.simplicity: accept")
 }
 
-// valid asks for simplicity and for OGC validity, and repairs.
+// valid checks simplicity and OGC validity, and repairs the geometry if the config asks for it.
 func (g *gating) valid(ctx context.Context) error {
 	if err := g.simple(ctx, g.geometry.Shape); err != nil {
 		return err

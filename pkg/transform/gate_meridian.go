@@ -8,9 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
-// meridian applies the policy on the 180th meridian, and asks for validity: of a
-// geometry that is to be cut, that of the one that is meant, not of the one around
-// the rest of the world.
+// meridian applies the policy for the 180th meridian, and checks validity. For a geometry that is to be cut, it checks
+// the one that is meant, not the one around the rest of the world.
 func (g *gating) meridian(ctx context.Context) error {
 	policy := g.rules.Antimeridian
 	if policy == AntimeridianIgnore || g.source.Unit() != crs.Degree || !repair.Crosses(g.geometry.Shape) {
@@ -28,7 +27,7 @@ func (g *gating) meridian(ctx context.Context) error {
 	}
 }
 
-// cutApart cuts a geometry at the meridian, and repairs it where that is allowed.
+// cutApart cuts a geometry at the meridian, and repairs it if that is allowed.
 func (g *gating) cutApart(ctx context.Context) error {
 	meant := repair.Unwrapped(g.geometry.Shape)
 	if err := g.simple(ctx, meant); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
-// settling is the last gate: it judges the doubles that leave.
+// settling is the last gate: it judges the doubles that are written.
 type settling struct {
 	t     *Transformer
 	f     *Feature
@@ -19,10 +19,9 @@ type settling struct {
 	flags []string
 }
 
-// settle rounds the geometry and judges what comes out. Where neither rounding nor a
-// projection moved a position, the gates have judged it. What does not pass is
-// treated as geometry.output_validity says; a geometry that the gates let pass
-// though it is not valid is flagged already.
+// settle rounds the geometry and judges the result. If neither rounding nor a projection moved a position, the gates
+// have already judged it. geometry.output_validity decides about a result that is not valid. A geometry that the gates
+// let pass although it is not valid is already flagged.
 func (s *settling) settle(ctx context.Context) error {
 	from := s.from.geometry.Shape
 	rounded, moved := from, s.from.moved
@@ -49,7 +48,7 @@ func (s *settling) settle(ctx context.Context) error {
 	if violation == nil || err != nil {
 		return err
 	}
-	if s.from.crosses { // uncut, so it has no place in the plane to be snapped in
+	if s.from.crosses { // it is uncut, so it cannot be snapped in the plane
 		s.let(violation)
 		return nil
 	}
@@ -64,7 +63,7 @@ func (s *settling) settle(ctx context.Context) error {
 	}
 }
 
-// snap puts a valid geometry on the grid in the place of one that is not valid there.
+// snap replaces a geometry that is not valid on the grid by a valid one.
 func (s *settling) snap(ctx context.Context, violation *Violation) error {
 	from := s.from.geometry
 	limits := s.t.repairLimits()
@@ -97,7 +96,7 @@ func (s *settling) snap(ctx context.Context, violation *Violation) error {
 	return nil
 }
 
-// unrounded writes the geometry as it is before rounding, with the reason, where no valid geometry on the grid is left of it.
+// unrounded writes the geometry without rounding, with the reason, if nothing valid is left of it on the grid.
 func (s *settling) unrounded(ctx context.Context, violation *Violation) error {
 	if s.collapsed(s.out.Geometry.Shape) != "" {
 		s.let(violation)
@@ -110,8 +109,7 @@ func (s *settling) unrounded(ctx context.Context, violation *Violation) error {
 	return err
 }
 
-// typed holds the type of a snapped geometry, which may have fewer or more parts,
-// against the list of those that pass.
+// typed checks the type of a snapped geometry, which may have fewer or more parts, against the allowed types.
 func (s *settling) typed(shape orb.Geometry) (orb.Geometry, error) {
 	rules := &s.t.config.Geometry
 	allowed := rules.Types
@@ -127,8 +125,8 @@ func (s *settling) typed(shape orb.Geometry) (orb.Geometry, error) {
 	return nil, e
 }
 
-// let passes a geometry that is not valid, with the reason. Where nothing is left of
-// a part, it is not rounded at all.
+// let passes a geometry that is not valid, with the reason. If nothing is left of a part, the geometry is not rounded at
+// all.
 func (s *settling) let(violation *Violation) {
 	if path := s.collapsed(s.out.Geometry.Shape); path != "" {
 		violation = &Violation{Rule: RuleCollapsed, Path: path}
@@ -148,8 +146,7 @@ func (s *settling) refuse(violation *Violation) error {
 	return e
 }
 
-// collapsed returns the JSON pointer of the first part that rounding leaves nothing
-// of, or "".
+// collapsed returns the JSON pointer of the first part of which rounding leaves nothing, or "".
 func (s *settling) collapsed(rounded orb.Geometry) string {
 	if s.t.config.Geometry.RoundDecimals == nil {
 		return ""

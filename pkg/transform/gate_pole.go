@@ -7,14 +7,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// poleSlack is how near to a pole an edge or a position lies on it, in degrees: a centimetre or so.
+// poleSlack is the distance in degrees within which an edge or a position counts as at the pole: about a centimetre.
 const poleSlack = 1e-7
 
-// isPole reports whether a projected position is a pole. Its longitude says nothing.
+// isPole reports whether a projected position is a pole. Its longitude has no meaning.
 func isPole(p orb.Point) bool { return math.Abs(p[1]) > 90-poleSlack }
 
-// atPoles puts two positions in the place of each one at a pole, with the longitudes of its neighbours, so that both edges run
-// along meridians as they do on the ground. A source in degrees has longitudes of its own there.
+// atPoles replaces each position at a pole by two with the longitudes of its neighbours, so that both edges run along
+// meridians as they do on the ground. A source in degrees already has longitudes there.
 func (p *projecting) atPoles(source, projected []orb.Point, z []float64, closed bool) (from, to []orb.Point, heights []float64) {
 	n := len(projected)
 	poles := 0

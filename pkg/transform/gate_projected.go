@@ -10,9 +10,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
-// A projection to degrees returns each longitude within ±180, so the edges of a geometry that crosses the 180th meridian,
-// or surrounds a pole, jump to the other side of the world. The functions here follow each edge in the source system, so
-// that the geometry is cut, refused, or flagged (RFC 7946 section 3.1.9), and never written as another one.
+// A projection to degrees returns each longitude within ±180, so the edges of a geometry that crosses the 180th
+// meridian, or surrounds a pole, jump to the other side of the world. The functions here follow each edge in the source
+// system. The geometry is then cut, refused or flagged (RFC 7946 section 3.1.9), and never written as a different one.
 
 // projecting brings the lines and rings of one geometry to a target system in degrees.
 type projecting struct {
@@ -23,11 +23,11 @@ type projecting struct {
 	left    []float64 // heights of the positions still to come; nil when there are none
 	heights []float64 // heights of the result
 	crosses bool      // whether a line or ring leaves ±180 or surrounds a pole
-	pole    float64   // the latitude of the pole that the edge that was followed last goes through, or 0
+	pole    float64   // the latitude of the pole that the last followed edge goes through, or 0
 }
 
-// unrolled is a line or ring with the number of turns around the world that each longitude needs so that none jumps.
-// The longitudes themselves stay as projected: a ring closes with the very doubles that it begins with.
+// unrolled is a line or ring with the number of turns around the world that each longitude needs so that none jumps. The
+// longitudes themselves stay as projected, so that a ring closes with exactly the doubles with which it begins.
 type unrolled struct {
 	positions []orb.Point // longitudes within ±180
 	turns     []float64
@@ -76,7 +76,7 @@ func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform 
 	}
 }
 
-// meridianSlack returns how far beyond ±180 a longitude may lie to be brought back: as far as rounding would move it.
+// meridianSlack returns how far beyond ±180 a longitude may lie to be moved back: as far as rounding would move it.
 func (t *Transformer) meridianSlack() float64 {
 	if decimals := t.config.Geometry.RoundDecimals; decimals != nil {
 		return max(rangeSlack, 0.5*math.Pow10(-*decimals))
@@ -139,7 +139,7 @@ func (p *projecting) polygon(source, projected orb.Polygon) orb.Polygon {
 	return out
 }
 
-// take returns the heights of the next n positions; nil where the geometry has none.
+// take returns the heights of the next n positions, or nil if the geometry has none.
 func (p *projecting) take(n int) []float64 {
 	if p.left == nil {
 		return nil
@@ -222,7 +222,7 @@ func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved b
 	return out
 }
 
-// way returns the difference in longitude along an edge: a source in degrees says it, and a projected edge is followed.
+// way returns the difference in longitude along an edge. A source in degrees has it; a projected edge is followed.
 func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
 	if p.source.Unit() == crs.Degree {
 		meant := b[0] - a[0]
@@ -231,7 +231,7 @@ func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
 	return p.follow(a, b, from, to, followed)
 }
 
-// followed is how often an edge is halved to follow it. One that still turns by then goes through a pole.
+// followed is how often an edge is halved to follow it. An edge that still turns then goes through a pole.
 const followed = 20
 
 func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) float64 {

@@ -13,12 +13,12 @@ import (
 // published data has 180.00000000000003, and 1e-9 degrees are 0.1 mm.
 const rangeSlack = 1e-9
 
-// nearPole is how far, in degrees, an ordinate beyond its range is taken for one that
-// was computed badly, and not for another ordinate: 0.01 degrees are a kilometre.
+// nearPole is how far, in degrees, an ordinate may exceed its range to count as badly computed, and not as another
+// ordinate: 0.01 degrees are a kilometre.
 const nearPole = 0.01
 
-// clamped brings ordinates in degrees that are beyond their range by rounding back
-// into it. It tells whether there were any; then the shape is a copy.
+// clamped moves ordinates in degrees that exceed their range by rounding back into it. It reports whether there were
+// any; then the shape is a copy.
 func clamped(g Geometry) (Geometry, bool) {
 	beyond := false
 	geometry.EachLine(g.Shape, func(line []orb.Point) {
@@ -32,9 +32,8 @@ func clamped(g Geometry) (Geometry, bool) {
 	return Geometry{Shape: moved(g.Shape, inWorld), Z: g.Z}, true
 }
 
-// checkRange refuses positions that its system does not have: most often a file
-// in a projected system that does not say so. What can be transformed only in
-// part is found by [Transformer.Map].
+// checkRange refuses positions that the system does not have. The most frequent cause is a file in a projected system
+// that does not name it. [Transformer.Map] finds geometries that can be transformed only in part.
 func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error {
 	if source.Unit() != crs.Degree {
 		transform, err := t.systems.transform(source)
@@ -65,7 +64,7 @@ func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error 
 		positionText(bad[0], bad[1]), "a position lies outside of longitude and latitude", fix)
 }
 
-// checkFinite refuses an infinity or a NaN, which a binary format may hold.
+// checkFinite refuses infinity and NaN, which a binary format may contain.
 func (t *Transformer) checkFinite(f *Feature, g Geometry) error {
 	n := 0
 	index := -1
@@ -83,7 +82,7 @@ func (t *Transformer) checkFinite(f *Feature, g Geometry) error {
 	return f.refuse(classify.CodeCoordinateRange, RuleNotFinite, "/geometry"+positionPath(g.Shape, index), "", "an ordinate is not finite", "send numbers")
 }
 
-// toTarget transforms a geometry to the target system; its heights stay.
+// toTarget transforms a geometry to the target system; heights stay as they are.
 func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Transform, g Geometry) (Geometry, error) {
 	index, first := 0, -1
 	var failed error
@@ -101,14 +100,13 @@ func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Trans
 	return Geometry{Shape: shape, Z: g.Z}, nil
 }
 
-// firstOutside returns the first position that is out of range and its place
-// among all positions, or -1.
+// firstOutside returns the first position that is out of range and its index among all positions, or -1.
 func firstOutside(shape orb.Geometry) (bad orb.Point, index int) {
 	index = -1
 	n := 0
 	geometry.EachLine(shape, func(line []orb.Point) {
 		for _, p := range line {
-			// Written so that a NaN is outside.
+			// With this condition NaN is outside.
 			inside := math.Abs(p[0]) <= 180+rangeSlack && math.Abs(p[1]) <= 90+rangeSlack
 			if !inside && index < 0 {
 				bad, index = p, n
@@ -119,8 +117,7 @@ func firstOutside(shape orb.Geometry) (bad orb.Point, index int) {
 	return bad, index
 }
 
-// positionPath returns the JSON pointer, below the geometry, of the position
-// with a place among all positions.
+// positionPath returns the JSON pointer, below the geometry, of the position with an index among all positions.
 func positionPath(shape orb.Geometry, index int) string {
 	switch shape := shape.(type) {
 	case orb.MultiPoint:
@@ -154,7 +151,7 @@ func positionPath(shape orb.Geometry, index int) string {
 	return "/coordinates"
 }
 
-// locateLine turns a place among all positions into line and place.
+// locateLine converts an index among all positions to a line and an index in it.
 func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
 	for i, l := range lines {
 		if index < len(l) {
@@ -165,7 +162,7 @@ func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
 	return len(lines), index
 }
 
-// invalid makes the error of an invalid geometry.
+// invalid returns the error for an invalid geometry.
 func (f *Feature) invalid(v *Violation, stage classify.Stage) *Error {
 	value := ""
 	if v.HasLocation {

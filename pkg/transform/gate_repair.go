@@ -11,9 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
-// repair puts a valid geometry in the place of one that is not, or refuses the
-// feature. The flag says the area of the rings before, that of the polygons after,
-// and what nothing is left of.
+// repair replaces an invalid geometry by a valid one, or refuses the feature. The flag has the area of the rings before,
+// that of the polygons after, and the parts of which nothing is left.
 func (g *gating) repair(ctx context.Context, violation *Violation) error {
 	if g.source.Unit() == crs.Degree && repair.Crosses(g.geometry.Shape) {
 		e := g.f.invalid(violation, classify.StageGate)
@@ -28,7 +27,7 @@ func (g *gating) repair(ctx context.Context, violation *Violation) error {
 	return g.accept(result, violation)
 }
 
-// accept takes the result of a repair over, unless it changes too much.
+// accept takes the result of a repair unless it changes too much.
 func (g *gating) accept(result *repair.Result, violation *Violation) error {
 	if err := g.t.checkAreaChange(g.f, result, g.source, classify.StageGate); err != nil {
 		return err
@@ -38,15 +37,15 @@ func (g *gating) accept(result *repair.Result, violation *Violation) error {
 	return nil
 }
 
-// repairLimits are the limits in the words of package repair.
+// repairLimits converts the limits to those of package repair.
 func (t *Transformer) repairLimits() repair.Limits {
 	return repair.Limits{Crossings: t.config.Limits.MaxCrossings, Positions: t.config.Limits.MaxOutputPositions}
 }
 
-// namedCollapsed is how many parts a flag names that nothing is left of.
+// namedCollapsed is how many parts of which nothing is left are named in a flag.
 const namedCollapsed = 8
 
-// costOf says what a repair has changed.
+// costOf describes what a repair has changed.
 func costOf(result *repair.Result) string {
 	text := ""
 	if result.Before != 0 || result.After != 0 {
@@ -68,9 +67,8 @@ func areaText(area float64) string { return string(appendFloat(nil, area)) }
 // earthRadius is the mean radius of the Earth in kilometres (IUGG).
 const earthRadius = 6371.0088
 
-// checkAreaChange refuses a repair that changes the area by more than
-// geometry.max_area_change: the difference, relative to the larger area. In degrees
-// areas are those on the sphere.
+// checkAreaChange refuses a repair that changes the area by more than geometry.max_area_change: the difference relative
+// to the larger area. In degrees the areas are those on the sphere.
 func (t *Transformer) checkAreaChange(f *Feature, result *repair.Result, system *crs.CRS, stage classify.Stage) error {
 	before, after, unit := result.Before, result.After, ""
 	if system.Unit() == crs.Degree {
@@ -91,8 +89,7 @@ func (t *Transformer) checkAreaChange(f *Feature, result *repair.Result, system 
 	return e
 }
 
-// unrepaired makes the error of a geometry that cannot be repaired. That of a context
-// stays what it is.
+// unrepaired returns the error for a geometry that cannot be repaired. It returns an error of the context unchanged.
 func (f *Feature) unrepaired(err error, violation *Violation, stage classify.Stage) error {
 	failed, ok := errors.AsType[*repair.Error](err)
 	if !ok {

@@ -1,14 +1,13 @@
 package transform
 
-// GateOff is a gate of a geometry that lets everything pass in silence.
+// GateOff is a gate of a geometry that lets everything pass silently.
 type GateOff struct {
 	Key    string // below transform, such as "geometry.simplicity"
-	Word   string // what the config says, "" for nothing
+	Word   string // the word in the config, "" if there is none
 	Passes string // what passes
 }
 
-// GatesOff lists the gates of a geometry that are off, in the order in which they
-// are asked.
+// GatesOff lists the gates of a geometry that are off, in the order in which they run.
 func (c Config) GatesOff() []GateOff {
 	c = c.WithDefaults()
 	g := c.Geometry

@@ -8,25 +8,23 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// Exactness is how exact the coordinates of the output are.
+// Exactness is the accuracy of the coordinates of the output.
 type Exactness struct {
 	Source, Target *crs.CRS
 
-	// Plane is the accuracy of longitude and latitude, or easting and northing: inside
-	// of the grid files where there are some, otherwise everywhere. It is nil when
-	// source and target are the same system.
+	// Plane is the accuracy of longitude and latitude, or easting and northing: inside the grid files if there are any,
+	// otherwise everywhere. It is nil if source and target are the same system.
 	Plane *crs.Accuracy
 
-	// UsesGrid reports whether Plane is that of a grid file. Outside is then the
-	// accuracy of positions that no file covers; nil when they are refused.
+	// UsesGrid reports whether Plane is the accuracy of a grid file. Outside is then the accuracy of positions that no
+	// file covers, or nil if they are refused.
 	UsesGrid bool
 	Outside  *crs.Accuracy
 }
 
-// CheckGrids checks what [Check] cannot, because it reads no file: that the grid files
-// which the rules name are there for the configured source and target. It returns how
-// exact the output is. The error is a [*ConfigError]. The rules have passed [Check], and
-// grids are those of their folder, nil when there is none.
+// CheckGrids checks what [Check] cannot, because Check reads no file: that the grid files which the rules name exist for
+// the configured source and target. It returns the accuracy of the output. The error is a [*ConfigError]. The rules must
+// have passed [Check], and grids are those of their folder, nil if there is none.
 func CheckGrids(rules GeometryRules, grids *crs.Grids) (Exactness, error) {
 	s := &systems{}
 	s.open(Config{Geometry: rules.withDefaults(), Grids: grids})
@@ -63,8 +61,7 @@ func (s *systems) exactness() (Exactness, error) {
 	return x, nil
 }
 
-// outside is the rule for positions that no grid covers. Without a folder nobody asked
-// for grids.
+// outside returns the rule for positions that no grid covers. Without a folder the config asks for no grids.
 func (s *systems) outside() crs.Outside {
 	if s.grids == nil {
 		return crs.OutsideParameters
@@ -72,8 +69,8 @@ func (s *systems) outside() crs.Outside {
 	return s.rules.Grids.Outside
 }
 
-// noGrid makes the error of a record that names a system for which no grid file is
-// there; nil when there is one, or none is needed.
+// noGrid returns the error for a record that names a system whose grid file is missing; nil if the file exists or none
+// is needed.
 func (t *Transformer) noGrid(f *Feature, source *crs.CRS, name string) error {
 	if t.systems.grids == nil {
 		return nil

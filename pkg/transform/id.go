@@ -8,18 +8,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// idRule is an [IDRule] made ready.
+// idRule is a compiled [IDRule].
 type idRule struct {
 	IDRule
 	path    string // of a property; "" means the source's id
 	program *expression
 }
 
-// idHashBytes is how much of the hash an id has: 64 bits, so that among a
-// million versions of one feature two share an id once in 37 million times.
+// idHashBytes is how much of the hash an ID has: 64 bits. Among a million versions of one feature two share an ID once
+// in 37 million times.
 const idHashBytes = 8
 
-// compileID makes the rule of the id ready; nil when there is none.
+// compileID compiles the rule of the ID; it returns nil if there is none.
 func compileID(rule *IDRule, faults *faultList) *idRule {
 	if rule == nil {
 		return nil
@@ -68,7 +68,7 @@ func (t *Transformer) targetID(f *Feature) (Value, error) {
 	return StringValue((&Feature{ID: value}).IDString() + "-" + hex.EncodeToString(sum[:idHashBytes])), nil
 }
 
-// value returns what the id is, or begins with.
+// value returns the ID, or what it begins with.
 func (rule *idRule) value(f *Feature) (Value, *Error) {
 	value, path := f.ID, "/id"
 	switch {

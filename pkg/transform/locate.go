@@ -15,9 +15,8 @@ func lineColumn(src []byte, offset int64) (line, column int) {
 	return line, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// pointerAt returns the JSON pointer of the value that begins at or covers a
-// byte offset. It reads the text once more, which only a refused record pays
-// for; all text before the offset is known to be JSON.
+// pointerAt returns the JSON pointer of the value that begins at or covers a byte offset. It reads the text again, which
+// happens only for a refused record. All text before the offset must be JSON.
 func pointerAt(src []byte, offset int64) string {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(src))
 	for {
@@ -27,14 +26,13 @@ func pointerAt(src []byte, offset int64) string {
 	}
 }
 
-// excerpt returns the text from start, which end bounds when it is known
-// (otherwise 0), cut to 80 characters.
+// excerpt returns the text from start to end, or to its end if end is 0, cut to 80 characters.
 func excerpt(src []byte, start, end int64) string {
 	if end <= start || end > int64(len(src)) {
 		end = int64(len(src))
 	}
 	start = min(start, int64(len(src)))
-	// cut looks at no more than this; a huge value is not copied for it.
+	// cut reads no more than this, so a huge value is not copied.
 	end = min(end, start+(maxValueChars+2)*utf8.UTFMax)
 	return cut(string(src[start:end]))
 }

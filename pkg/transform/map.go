@@ -11,20 +11,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Map applies the mapping: fields, flattening, what becomes of unmapped
-// properties, constants; winding and precision of the geometry. f is not
-// modified, and the result may share parts with it. gates is what
-// [Transformer.Gate] said of f; nil maps it as it came. The errors are [*Error] of
-// the transform stage, or that of the context.
+// Map applies the mapping: fields, flattening, unmapped properties, constants, and winding and precision of the
+// geometry. It does not change f; the result may share parts with it. gates is the result of [Transformer.Gate] for f;
+// with nil the geometry is mapped as it is. The errors are [*Error] of the transform stage, or that of the context.
 //
-// The properties of the result stand in this order: the fields as the config
-// lists them, then (with `unmapped: keep`) the others in the order of the
-// source, then the constants by name, then the flag property.
-// Foreign members go the way of unmapped properties. A crs member is left out:
-// the result is in the target system.
+// The properties of the result are in this order: the fields as the config lists them, then (with `unmapped: keep`) the
+// others in the order of the source, then the constants by name, then the flag property. Foreign members are treated as
+// unmapped properties are. A crs member is dropped, because the result is in the target system.
 //
-// The flag property is this mapping's own. What the source has under its name is
-// repeated in it after the word "source", so that it does not look like a verdict.
+// The flag property belongs to this mapping. A value that the source has under its name is repeated in it after the word
+// "source", so that nobody reads it as a verdict.
 func (t *Transformer) Map(ctx context.Context, f *Feature, gates *Gated) (*Feature, error) {
 	out, err := t.mapped(ctx, f, gates)
 	if err != nil {
@@ -70,8 +66,8 @@ func (t *Transformer) mapped(ctx context.Context, f *Feature, gates *Gated) (*Fe
 	return out, nil
 }
 
-// setFlags writes the flag property: what the gates repaired and let pass, what
-// rounding did, and what the source has under that name.
+// setFlags writes the flag property: what the gates repaired and let pass, what rounding did, and what the source has
+// under that name.
 func (t *Transformer) setFlags(out *Feature, gates, rounding []string) {
 	name := t.config.Geometry.FlagProperty
 	var flags []string
@@ -91,20 +87,20 @@ func (t *Transformer) setFlags(out *Feature, gates, rounding []string) {
 	}
 }
 
-// mapping is the work on the properties of one feature.
+// mapping maps the properties of one feature.
 type mapping struct {
 	t      *Transformer
 	f      *Feature
 	out    []Member
-	used   []*Value       // what fields have read, so that it is not kept twice
-	names  map[string]int // places in out, once they are many
-	origin string         // the source property at hand, when no rule reads it
+	used   []*Value       // values that fields have read, so that they are not written twice
+	names  map[string]int // indexes in out, once there are many
+	origin string         // the current source property, if no rule reads it
 }
 
-// maxUsed is the room for used that a mapping keeps between two features.
+// maxUsed is the capacity of used that a mapping keeps between two features.
 const maxUsed = 1024
 
-// release lets go of the feature, and keeps the scratch memory for the next one.
+// release forgets the feature and keeps the scratch memory for the next one.
 func (m *mapping) release() {
 	clear(m.used)
 	used := m.used[:0]
@@ -115,10 +111,10 @@ func (m *mapping) release() {
 	m.t.mappings.Put(m)
 }
 
-// manyNames is from how many names on an index pays.
+// manyNames is the number of names from which an index is faster.
 const manyNames = 32
 
-// properties maps fields first, then what is left.
+// properties maps the fields, then the other properties.
 func (m *mapping) properties() error {
 	for i := range m.t.fields {
 		if err := m.field(&m.t.fields[i]); err != nil {
@@ -166,7 +162,7 @@ func (m *mapping) field(rule *fieldRule) error {
 	return m.value(rule, *source)
 }
 
-// value takes a rule's value through its steps and writes it.
+// value runs a rule's value through its steps and writes it.
 func (m *mapping) value(rule *fieldRule, value Value) error {
 	if rule.isNull(value) {
 		return m.null(rule)
@@ -183,8 +179,8 @@ func (m *mapping) value(rule *fieldRule, value Value) error {
 	return m.write(rule.To, converted, 0, rule)
 }
 
-// find looks for a rule's source: by exact name, by dotted path, and by a
-// flattened name. blocked is a value in the way that is no object.
+// find looks up a rule's source by exact name, by dotted path, and by a flattened name. blocked is a value on the path
+// that is not an object.
 func (m *mapping) find(from string) (found, blocked *Value) {
 	if found = m.t.config.find(m.f, from); found != nil {
 		return found, nil
@@ -192,7 +188,7 @@ func (m *mapping) find(from string) (found, blocked *Value) {
 	return nil, obstacle(m.f.Properties, from)
 }
 
-// Finds says whether a feature has what a rule's From names, as the mapping reads it.
+// Finds reports whether a feature has what a rule's From names, as the mapping reads it.
 func (c Config) Finds(f *Feature, from string) bool { return c.find(f, from) != nil }
 
 func (c *Config) find(f *Feature, from string) *Value {
@@ -202,8 +198,8 @@ func (c *Config) find(f *Feature, from string) *Value {
 	return lookup(f.Properties, from, c.Flatten.Separator)
 }
 
-// obstacle returns the value on a dotted path that ends it: neither an object
-// nor an array nor null. A path that simply is not there has none.
+// obstacle returns the value that ends a dotted path because it is neither an object nor an array nor null. It returns
+// nil for a path that does not exist.
 func obstacle(members []Member, path string) *Value {
 	for {
 		head, rest, more := strings.Cut(path, ".")
@@ -222,7 +218,7 @@ func obstacle(members []Member, path string) *Value {
 	}
 }
 
-// missing is what becomes of a field whose source is not there.
+// missing handles a field whose source does not exist.
 func (m *mapping) missing(rule *fieldRule) error {
 	switch {
 	case rule.OnError == OnErrorDefault:
@@ -234,7 +230,7 @@ func (m *mapping) missing(rule *fieldRule) error {
 	return nil
 }
 
-// null is what becomes of a field whose source is null, or a word for it.
+// null handles a field whose source is null, or a null word.
 func (m *mapping) null(rule *fieldRule) error {
 	switch {
 	case rule.OnError == OnErrorDefault:
@@ -246,7 +242,7 @@ func (m *mapping) null(rule *fieldRule) error {
 	return m.write(rule.To, NullValue(), 0, rule)
 }
 
-// unusable is what becomes of a field whose source cannot be used.
+// unusable handles a field whose source cannot be used.
 func (m *mapping) unusable(rule *fieldRule, value *Value, e *Error) error {
 	switch rule.OnError {
 	case OnErrorDefault:
@@ -268,8 +264,7 @@ func (m *mapping) refuse(rule *fieldRule, value *Value, e *Error) *Error {
 	return e
 }
 
-// pointer returns the JSON pointer of a rule's source: "" for an expression,
-// which has no one place.
+// pointer returns the JSON pointer of a rule's source; "" for an expression, which reads no single place.
 func (m *mapping) pointer(rule *fieldRule) string {
 	switch {
 	case rule.program != nil:

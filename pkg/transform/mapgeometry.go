@@ -7,14 +7,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// mapGeometry transforms, rounds and winds the geometry of f into out, and returns
-// what the flag property has to say of it.
+// mapGeometry transforms, rounds and winds the geometry of f into out, and returns the flags for the flag property.
 //
-// The two ordinates of the target system, degrees or metres, are rounded half
-// away from zero; heights, which are metres, are not. What leaves is judged once
-// more where a position was moved: see [OutputValidity].
+// It rounds the two ordinates of the target system, degrees or metres, half away from zero. It does not round heights,
+// which are metres. The result is judged again if a position was moved: see [OutputValidity].
 func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated, out *Feature) (flags []string, err error) {
-	given := 0 // flags of the gates, which the caller has
+	given := 0 // number of flags of the gates, which the caller has
 	if gates != nil {
 		given = len(gates.flags)
 	}
@@ -46,8 +44,8 @@ func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated,
 	return flags, nil
 }
 
-// prepared returns what the gates made of the feature's geometry, in the target
-// system. The gates may not have been asked: then it is the feature's own.
+// prepared returns the result of the gates for the feature's geometry, in the target system. Without a result of the
+// gates it returns the feature's own geometry.
 func (t *Transformer) prepared(ctx context.Context, f *Feature, gates *Gated) (Gated, error) {
 	from := Gated{geometry: f.Geometry}
 	if gates != nil {

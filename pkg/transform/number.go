@@ -21,9 +21,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return jsontext.AppendFloat(dst, f, 64)
 }
 
-// beyondDouble reports whether a JSON number is outside of the range of a
-// double (RFC 7946 has no numbers beyond it, and RFC 8259 section 6 calls them
-// not interoperable). Without an exponent it takes 309 digits to be.
+// beyondDouble reports whether a JSON number is outside of the range of a double. RFC 8259 section 6 calls such numbers
+// not interoperable. Without an exponent it takes 309 digits.
 func beyondDouble(literal string) bool {
 	if len(literal) < 309 && strings.IndexByte(literal, 'e') < 0 && strings.IndexByte(literal, 'E') < 0 {
 		return false
@@ -32,10 +31,9 @@ func beyondDouble(literal string) bool {
 	return err != nil
 }
 
-// appendDecimal appends the canonical form of a JSON number: its digits without
-// leading or trailing zeros, and a power of ten when there is one. Two numbers
-// have one form exactly when they are one number, whatever their size: 1200,
-// 1.2e3 and 1200.0 are 12e2, and 9007199254740993 is not 9007199254740992.
+// appendDecimal appends the canonical form of a JSON number: its digits without leading or trailing zeros, and a power
+// of ten if there is one. Two numbers have the same form exactly when they are equal, whatever their size: 1200, 1.2e3
+// and 1200.0 are 12e2, and 9007199254740993 is not 9007199254740992.
 func appendDecimal(dst []byte, literal string) []byte {
 	start := len(dst)
 	if literal[0] == '-' {
@@ -48,8 +46,8 @@ func appendDecimal(dst []byte, literal string) []byte {
 		mantissa = literal[:i]
 		var err error
 		if exponent, err = strconv.ParseInt(literal[i+1:], 10, 64); err != nil || exponent < math.MinInt64/2 {
-			// Only a number that is 0 or next to it gets here: what is too big
-			// was refused. Its own text is its form.
+			// Only a number that is 0 or next to it gets here, because one that is too large was refused. Its own text
+			// is its form.
 			return append(dst, strings.ToLower(literal)...)
 		}
 	}
@@ -80,8 +78,8 @@ func appendDecimal(dst []byte, literal string) []byte {
 	return dst
 }
 
-// parseInteger returns the whole number that a JSON number is, however it is
-// written: 12, 12.0 and 1.2e1. It is false for a fraction and beyond 64 bits.
+// parseInteger returns the whole number that a JSON number is, however it is written: 12, 12.0 and 1.2e1. It returns
+// false for a fraction and beyond 64 bits.
 func parseInteger(literal string) (int64, bool) {
 	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return i, true

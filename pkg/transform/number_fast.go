@@ -6,30 +6,26 @@ import (
 	"strconv"
 )
 
-// Most ordinates have few digits. For those, reading and writing need no more
-// than one division, and are exact for the same reason: a decimal of up to 15
-// digits is told from every other one by the double nearest to it (IEEE 754-2008
-// section 5.12.2: 15 digits survive the way there and back), and a whole number
-// below 2^53 divided by a power of ten up to 10^22 is that double, as both are
-// exact and division rounds once (W. D. Clinger, How to read floating point
-// numbers accurately, 1990).
+// Most ordinates have few digits. Reading and writing them needs no more than one division, and is exact for the same
+// reason: the nearest double identifies a decimal of up to 15 digits (IEEE 754-2008 section 5.12.2), and a whole number
+// below 2^53 divided by a power of ten up to 10^22 is that double, because both are exact and division rounds once (W.
+// D. Clinger, How to read floating point numbers accurately, 1990).
 
-// shortBytes is more than a short number has bytes.
+// shortBytes is longer than any short number.
 const shortBytes = 40
 
 // maxExact is the first whole number with more than 15 digits.
 const maxExact = 1e15
 
-// appendShort appends f in its shortest form when it has up to 7 decimals, or up
-// to 15 digits of which 10 are decimals. It is false when f may be longer, or is
-// written with an exponent.
+// appendShort appends f in its shortest form if it has up to 7 decimals, or up to 15 digits of which 10 are decimals. It
+// returns false if f may be longer or needs an exponent.
 func appendShort(dst []byte, f float64) ([]byte, bool) {
 	size := math.Abs(f)
 	if !(size >= 1e-6 && size < 1e7) {
 		return dst, false
 	}
 	decimals := 7
-	units := uint64(size*1e7 + 0.5) // any rounding will do: it is checked
+	units := uint64(size*1e7 + 0.5) // any rounding is fine, because it is checked
 	if float64(units)/1e7 != size {
 		decimals = 10
 		if units = uint64(size*1e10 + 0.5); units >= maxExact || float64(units)/1e10 != size {
@@ -112,8 +108,8 @@ func appendFixed(dst []byte, units uint64, decimals int) []byte {
 	return append(dst, digits[at:]...)
 }
 
-// scanShort reads a JSON number of up to 15 digits without exponent at the start
-// of text, and returns what follows. It is false for anything else.
+// scanShort reads a JSON number of up to 15 digits without exponent at the start of text, and returns the rest. It
+// returns false for any other text.
 func scanShort(text []byte) (f float64, rest []byte, ok bool) {
 	i := 0
 	negative := len(text) > 0 && text[0] == '-'
@@ -158,10 +154,8 @@ func scanShort(text []byte) (f float64, rest []byte, ok bool) {
 	return f, text[i:], true
 }
 
-// eightDigits reads eight digits at the start of text at once: the eight bytes are
-// one word, in which each digit is checked and added up with its neighbour, then
-// each pair, then both halves (D. Lemire, Number parsing at a gigabyte per second,
-// 2021).
+// eightDigits reads eight digits at the start of text at once. The eight bytes are one word; each digit is checked and
+// added to its neighbour, then each pair, then both halves (D. Lemire, Number parsing at a gigabyte per second, 2021).
 func eightDigits(text []byte) (n uint64, ok bool) {
 	if len(text) < 8 {
 		return 0, false

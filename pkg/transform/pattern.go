@@ -4,17 +4,18 @@ import (
 	"regexp/syntax"
 )
 
-// Limits of regular expressions, in instructions: repetitions such as (a{30}){30} make many of a few letters, and a compiled
-// instruction takes some 40 bytes.
+// The limits of regular expressions, in instructions. Repetitions such as (a{30}){30} turn a few letters into many, and
+// a compiled instruction takes about 40 bytes.
 const (
 	maxPattern  = 100_000   // of one
 	maxPatterns = 1_000_000 // of all in a mapping
 )
 
-// patternBudget is how many instructions the patterns of a mapping have so far.
+// patternBudget is the number of instructions of a mapping's patterns so far.
 type patternBudget int
 
-// takes reports whether a pattern is small enough to be compiled. One that does not parse is: compiling it says what is wrong.
+// takes reports whether a pattern is small enough to be compiled. It returns true for a pattern that does not parse,
+// because compiling it reports the fault.
 func (b *patternBudget) takes(pattern string) bool {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -25,7 +26,7 @@ func (b *patternBudget) takes(pattern string) bool {
 	return n <= maxPattern && *b <= maxPatterns
 }
 
-// instructions is about how many a compiled expression has, at most one more than one may have.
+// instructions estimates the number of instructions of a compiled expression, at most one more than allowed.
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 	for _, sub := range re.Sub {

@@ -13,9 +13,8 @@ type Pieces struct {
 	from, to int      // of what stands between the brackets of the array
 }
 
-// CutCollection finds the features in the text of a FeatureCollection, whatever
-// they are. ok is false when the text is not JSON, or has no array of features.
-// The text is kept, and must not be changed.
+// CutCollection finds the features in the text of a FeatureCollection, whatever they contain. ok is false if the text is
+// not JSON or has no array of features. The text is retained and must not be changed.
 func CutCollection(text []byte) (p Pieces, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
@@ -62,20 +61,20 @@ func (p *Pieces) cut(d *jsontext.Decoder) (found bool) {
 	return true
 }
 
-// Len is the number of features.
+// Len returns the number of features.
 func (p *Pieces) Len() int { return len(p.features) }
 
-// Frame is how many bytes stand around the features.
+// Frame returns the number of bytes around the features.
 func (p *Pieces) Frame() int { return p.from + len(p.text) - p.to }
 
-// Feature gives the text of one feature.
+// Feature returns the text of one feature.
 func (p *Pieces) Feature(i int) []byte { return p.text[p.features[i][0]:p.features[i][1]] }
 
-// Alone gives the text of the collection with one feature alone: what stands
-// around the features counts for it as before.
+// Alone returns the text of the collection with one feature only, so that what surrounds the features applies to it as
+// before.
 func (p *Pieces) Alone(i int) []byte { return p.with(p.Feature(i)) }
 
-// Empty gives the text of the collection without features.
+// Empty returns the text of the collection without features.
 func (p *Pieces) Empty() []byte { return p.with(nil) }
 
 func (p *Pieces) with(feature []byte) []byte {
