@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -153,17 +155,7 @@ func story(events int64, outage time.Duration, retried int64, dead []deadletters
 }
 
 // thousands writes 4938 as 4,938.
-func thousands[T int | int64](n T) string {
-	digits := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return sign + digits
-}
+func thousands[T int | int64](n T) string { return humanize.Comma(int64(n)) }
 
 // brief writes a duration the way a person reads it: 0.4 ms, 350 ms, 1.4 s, 75 s.
 func brief(d time.Duration) string {

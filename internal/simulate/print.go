@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Print writes a report as plain-text tables. It computes nothing that the report does not have.
@@ -171,15 +173,7 @@ func number(n float64) string {
 	case n < 100 && n != math.Trunc(n), n >= 1e9:
 		return fmt.Sprintf("%.4g", n)
 	}
-	digits := fmt.Sprintf("%.0f", n)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
+	return humanize.Comma(int64(math.RoundToEven(n)))
 }
 
 func percent(share float64) string {
