@@ -25,16 +25,10 @@ const (
 	ConsoleFlag = "--console"
 )
 
-// webConsole serves the pages of `replayer serve` over the demo's topics.
-type webConsole struct {
-	addr string
-	stop context.CancelFunc
-	done chan error
-}
-
-// startConsole starts the console at an address; "" is the usual one, or a free port. Today's transform is that of cfg. If the port is taken,
-// the error is a *devbroker.PortError.
-func startConsole(ctx context.Context, cfg *config.Config, address string) (*webConsole, error) {
+// startConsole serves the pages of `replayer serve` over the demo's topics at an address; "" is the usual one, or a free port. Today's
+// transform is that of cfg. If the port is taken, the error is a *devbroker.PortError. It returns where the console listens; end answers the
+// requests at work and stops it.
+func startConsole(ctx context.Context, cfg *config.Config, address string) (at string, end func() error, err error) {
 	usual := address == ""
 	if usual {
 		address = UsualConsole
@@ -44,38 +38,34 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (*web
 	if usual && errors.Is(err, syscall.EADDRINUSE) {
 		listener, err = console.Listen(ctx, "127.0.0.1:0", gate)
 	}
-	if op := (*net.OpError)(nil); errors.As(err, &op) {
-		port, _ := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:]) // 0 for a name
-		return nil, &devbroker.PortError{Service: "web console", Port: port, Flag: ConsoleFlag, Err: err}
-	}
 	if err != nil {
-		return nil, err
+		port, _ := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:]) // 0 for a name
+		return "", nil, portError(err, "web console", port, ConsoleFlag)
 	}
 	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: dlqindex.InMemory}}})
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return "", nil, errors.Join(err, listener.Close())
 	}
 	pages, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: letters.Replays(), Access: gate, Explain: console.Explain, Now: time.Now})
 	if err != nil {
 		letters.Close()
-		return nil, errors.Join(err, listener.Close())
+		return "", nil, errors.Join(err, listener.Close())
 	}
 	ctx, stop := context.WithCancel(ctx)
-	c := &webConsole{addr: listener.Addr().String(), stop: stop, done: make(chan error, 1)}
+	done := make(chan error, 1)
 	go func() {
 		err := pages.Serve(ctx, listener)
 		pages.Close()
 		letters.Close()
-		c.done <- err
+		done <- err
 	}()
-	return c, nil
+	return listener.Addr().String(), func() error { stop(); return <-done }, nil
 }
 
-// Addr returns the host:port where the console listens.
-func (c *webConsole) Addr() string { return c.addr }
-
-// Close ends the console. Requests at work are answered.
-func (c *webConsole) Close() error {
-	c.stop()
-	return <-c.done
+// portError returns a *devbroker.PortError for a port that cannot be opened, and any other error as it is.
+func portError(err error, service string, port int, flag string) error {
+	if _, is := errors.AsType[*net.OpError](err); is {
+		return &devbroker.PortError{Service: service, Port: port, Flag: flag, Err: err}
+	}
+	return err
 }

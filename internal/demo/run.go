@@ -90,7 +90,7 @@ func (p *play) pause(ctx context.Context, next string) error {
 func (p *play) first(ctx context.Context) error {
 	cfg := p.stage.settings.before
 	fmt.Fprintf(p.Stderr, "\nBroker on %s, topic %s; place-name service on %s.\nDead letters in a browser: http://%s/\n%s events are on their way.\n",
-		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.addr, p.stage.console.Addr(), thousands(p.Events))
+		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.addr, p.stage.console, thousands(p.Events))
 	events := &producer{client: p.stage.client, topic: cfg.Source.Topic, pace: p.Story.Pace, events: p.Events}
 	one, err := p.pass(ctx, cfg, source{p.Events, events.count.Load, events.run})
 	if err == nil {
@@ -222,7 +222,7 @@ In another terminal, in the folder of the source:
   go run ./cmd/replayer groups -c %[2]s
   go run ./cmd/replayer list -c %[2]s
   kcat -b %[1]s -C -t %[3]s -o beginning -e -f '%%k %%h\n'
-`, p.stage.broker.Addr(), p.stage.settings.file, p.stage.settings.after.Topics.DLQ, p.stage.console.Addr())
+`, p.stage.broker.Addr(), p.stage.settings.file, p.stage.settings.after.Topics.DLQ, p.stage.console)
 	if p.MetricsListen != "" {
 		text += fmt.Sprintf("  curl http://%s/metrics\n", p.MetricsListen)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,7 @@ import (
 type stage struct {
 	settings *settings
 	places   *placeService
-	console  *webConsole
+	console  string      // where the web console listens
 	client   *kgo.Client // produces the events and counts the topics
 	broker   *devbroker.Broker
 	undo     []func() error // in the order of building; run backwards
@@ -57,10 +56,8 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 	}
 	s.later(func() error { s.broker.Close(); return nil })
 	s.places, err = startPlaces(o.PlacesPort, o.Story.Script)
-	if op := (*net.OpError)(nil); errors.As(err, &op) {
-		return nil, &devbroker.PortError{Service: "place-name service", Port: o.PlacesPort, Flag: PlacesPortFlag, Err: err}
-	} else if err != nil {
-		return nil, err
+	if err != nil {
+		return nil, portError(err, "place-name service", o.PlacesPort, PlacesPortFlag)
 	}
 	s.later(s.places.Close)
 	s.settings, err = newSettings(addresses{broker: s.broker.Addr(), places: s.places.addr, metrics: o.MetricsListen}, o)
@@ -73,11 +70,12 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
-	s.console, err = startConsole(ctx, s.settings.after, o.ConsoleListen)
+	console, end, err := startConsole(ctx, s.settings.after, o.ConsoleListen)
 	if err != nil {
 		return nil, err
 	}
-	s.later(s.console.Close)
+	s.console = console
+	s.later(end)
 	return s, nil
 }
 
