@@ -7,23 +7,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A record of the common shape is read in one pass, straight from its bytes. What
-// is not of that shape, and every record with a fault, is read a second time,
-// token by token: it alone says what is wrong, and where. So the quick way may
-// give up wherever it likes, but what it takes must be what the careful one takes.
+// A record of the common shape is read in one pass, directly from its bytes. Any other record, and every record with a
+// fault, is read again token by token, and only that reading reports faults and their places. Therefore the quick way
+// may give up anywhere, but what it accepts must be what the careful way accepts.
 
 const (
 	// quickDepth is how deep the quick way follows objects and arrays.
 	quickDepth = 32
-	// quickMembers is how many members an object has there: each name is
-	// compared with those before it.
+	// quickMembers is how many members an object may have on the quick way, because each name is compared with the
+	// previous ones.
 	quickMembers = 64
-	// quickNumber is how many bytes a number has there: any double has so many
-	// digits before its point.
+	// quickNumber is how many bytes a number may have on the quick way, because any double has that many digits before
+	// its point.
 	quickNumber = 100
 )
 
-// quick reads a text. It is nil when the text is not of the common shape.
+// quick reads a text. It returns nil if the text does not have the common shape.
 func (d *decoder) quick() *Feature {
 	if min(d.limits.MaxLiteralBytes, d.limits.MaxNumberBytes) < quickNumber {
 		return nil
@@ -39,23 +38,23 @@ func (d *decoder) quick() *Feature {
 	return nil
 }
 
-// quickScan is a place in the text.
+// quickScan is a position in the text.
 type quickScan struct {
 	*decoder
 	src   []byte
 	at    int
 	depth int    // levels that are left
-	own   string // our copy of a part of src, which the feature's strings are parts of
+	own   string // our copy of a part of src, which the feature's strings share
 	from  int    // where that part begins
 }
 
-// keep copies the part of the text that is read next and kept.
+// keep copies the next part of the text, which the feature keeps.
 func (q *quickScan) keep(end int) { q.own, q.from = string(q.src[q.at:end]), q.at }
 
-// cut returns a part of what is kept.
+// cut returns a part of that copy.
 func (q *quickScan) cut(begin, end int) string { return q.own[begin-q.from : end-q.from] }
 
-// next returns the next byte that is no white space; 0 at the end.
+// next returns the next byte that is not white space; 0 at the end.
 func (q *quickScan) next() byte {
 	for ; q.at < len(q.src); q.at++ {
 		if c := q.src[q.at]; c > ' ' || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -65,7 +64,7 @@ func (q *quickScan) next() byte {
 	return 0
 }
 
-// take passes one byte when it is the next.
+// take skips one byte if it is the next one.
 func (q *quickScan) take(c byte) bool {
 	if q.next() != c {
 		return false
@@ -74,14 +73,14 @@ func (q *quickScan) take(c byte) bool {
 	return true
 }
 
-// open passes an opening bracket, as deep as the limit allows.
+// open skips an opening bracket if the depth limit allows it.
 func (q *quickScan) open(c byte) bool {
 	q.depth--
 	return q.depth >= 0 && q.take(c)
 }
 
-// more passes what stands before an element, and tells whether there is one, or
-// the closing bracket came. ok is false where neither stands.
+// more skips what precedes an element, and reports whether there is one or the closing bracket. ok is false for anything
+// else.
 func (q *quickScan) more(closing byte, first bool) (more, ok bool) {
 	switch c := q.next(); {
 	case c == closing:
@@ -97,13 +96,13 @@ func (q *quickScan) more(closing byte, first bool) (more, ok bool) {
 	return false, false
 }
 
-// inString reports whether a byte stands for itself in a string, and is ASCII.
+// inString reports whether a byte stands for itself in a string and is ASCII.
 func inString(c byte) bool {
 	const low, high = uint64(0xffffffff) << 32 &^ (1 << '"'), ^uint64(0) &^ (1 << ('\\' - 64))
 	return c < 64 && low>>(c&63)&1 != 0 || c-64 < 64 && high>>(c&63)&1 != 0
 }
 
-// str reads a string of what is kept.
+// str reads a string.
 func (q *quickScan) str() (string, bool) {
 	if q.next() != '"' {
 		return "", false
@@ -123,8 +122,7 @@ func (q *quickScan) str() (string, bool) {
 	return q.cut(begin, end), end+1-(begin-1) <= q.limits.MaxLiteralBytes
 }
 
-// unusual reads a string with escapes, or with more than ASCII, from its first
-// such byte on.
+// unusual reads a string with escapes or non-ASCII characters, from the first of them on.
 func (q *quickScan) unusual(begin, end int) (string, bool) {
 	escaped := false
 	for ; end < len(q.src) && q.src[end] != '"'; end++ {
@@ -146,7 +144,7 @@ func (q *quickScan) unusual(begin, end int) (string, bool) {
 	return string(unquoted), err == nil
 }
 
-// number passes a number without exponent.
+// number skips a number without exponent.
 func (q *quickScan) number() bool {
 	rest := q.src[q.at:]
 	n := 0
@@ -181,7 +179,7 @@ func (q *quickScan) word(word string) bool {
 	return false
 }
 
-// value reads any value of what is kept.
+// value reads any value.
 func (q *quickScan) value() (v Value, ok bool) {
 	switch v.token = q.next(); v.token {
 	case '"':
@@ -253,7 +251,7 @@ func (q *quickScan) object() ([]Member, bool) {
 	}
 }
 
-// member reads a member of an object whose names begin at a place among all names.
+// member reads a member of an object. The names of the object begin at index names of all names.
 func (q *quickScan) member(names int) (m Member, ok bool) {
 	if m.Name, ok = q.name(names); ok {
 		m.Value, ok = q.value()
@@ -261,8 +259,8 @@ func (q *quickScan) member(names int) (m Member, ok bool) {
 	return m, ok
 }
 
-// name reads the name of a member and the colon. It must be none of those of the
-// object, which begin at a place among all names.
+// name reads the name of a member and the colon. It refuses a name that the object already has; the object's names begin
+// at index begin of all names.
 func (q *quickScan) name(begin int) (string, bool) {
 	name, ok := q.str()
 	if !ok || !q.take(':') || len(q.names)-begin == quickMembers || slices.Contains(q.names[begin:], name) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A member that a Feature or a geometry may have on the quick way; each once.
+// The members that a Feature or a geometry may have on the quick way, each once.
 const (
 	hasType = 1 << iota
 	hasID
@@ -14,8 +14,7 @@ const (
 	hasProperties
 )
 
-// plainWord reads a string that stands as it is meant, such as the name of a GeoJSON
-// member. What has escapes is none of those.
+// plainWord reads a string without escapes, such as the name of a GeoJSON member.
 func (q *quickScan) plainWord() []byte {
 	if q.next() != '"' {
 		return nil
@@ -29,8 +28,7 @@ func (q *quickScan) plainWord() []byte {
 	return q.src[begin : begin+n]
 }
 
-// feature reads a Feature that has type, geometry and properties, with an id and a
-// bbox or without.
+// feature reads a Feature that has type, geometry and properties, and optionally an ID and a bbox.
 func (q *quickScan) feature(f *Feature) bool {
 	if !q.open('{') {
 		return false
@@ -57,7 +55,7 @@ func (q *quickScan) feature(f *Feature) bool {
 	}
 }
 
-// featureMember reads one member, whose name was just read, and tells which.
+// featureMember reads one member after its name, and reports which one.
 func (q *quickScan) featureMember(f *Feature, name []byte) (has int, ok bool) {
 	switch string(name) {
 	case "type":
@@ -100,8 +98,8 @@ func (q *quickScan) id() (Value, bool) {
 	return q.value()
 }
 
-// properties reads an object, into as much room as the one before it took: the
-// features of a source are alike.
+// properties reads an object. It allocates as many members as the previous feature had, because the features of a source
+// are alike.
 func (q *quickScan) properties() ([]Member, bool) {
 	if q.next() != '{' {
 		return nil, false
@@ -153,7 +151,7 @@ func (q *quickScan) bbox() ([]float64, bool) {
 	return nil, false
 }
 
-// geometry reads a geometry with type and coordinates, and nothing else in it.
+// geometry reads a geometry with only type and coordinates.
 func (q *quickScan) geometry(f *Feature) bool {
 	q.coordinates.clear()
 	if !q.open('{') {

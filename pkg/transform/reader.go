@@ -8,33 +8,32 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// reader walks the tokens of one JSON text once. It checks each limit on the
-// token, before what the token stands for is built. Strings without escapes are
-// parts of one copy of the text, so that most cost no allocation.
+// reader walks the tokens of one JSON text once. It checks each limit on the token, before it builds the value. Strings
+// without escapes share one copy of the text, so that most need no allocation.
 type reader struct {
 	decoder *jsontext.Decoder
 	buffer  bytes.Buffer
 	src     []byte // the caller's bytes, valid during the call only
-	text    string // our copy, which the feature's strings are parts of
+	text    string // our copy, which the feature's strings share
 	limits  Limits
-	feature string // the feature's id, once it was read
+	feature string // the feature's ID, once it was read
 
 	items   stack[Value]  // of the open arrays
 	members stack[Member] // of the open objects
-	names   []string      // of the open objects, while they are read the quick way
-	usual   int           // how many properties the feature before had
+	names   []string      // of the open objects, on the quick way
+	usual   int           // number of properties of the previous feature
 }
 
-// reset makes r ready for src.
+// reset prepares r for src.
 func (r *reader) reset(src []byte, limits Limits) {
 	r.receive(src, limits)
 	r.tokens()
 }
 
-// receive takes src, of which no token is read yet.
+// receive sets src, of which no token is read yet.
 func (r *reader) receive(src []byte, limits Limits) { r.src, r.limits, r.feature = src, limits, "" }
 
-// tokens makes r ready to read the tokens from the first one on.
+// tokens prepares r to read the tokens from the first one on.
 func (r *reader) tokens() {
 	r.text = string(r.src)
 	r.buffer = *bytes.NewBuffer(r.src)
@@ -45,7 +44,7 @@ func (r *reader) tokens() {
 	}
 }
 
-// release lets go of the caller's bytes.
+// release forgets the caller's bytes.
 func (r *reader) release() {
 	r.src, r.text, r.feature = nil, "", ""
 	r.items.drop()
@@ -57,14 +56,14 @@ func (r *reader) release() {
 	}
 }
 
-// offset is the place right after what was read last.
+// offset returns the position after the last token.
 func (r *reader) offset() int64 { return r.decoder.InputOffset() }
 
-// peek returns the first byte of the next token ('0' for any number), or 0
-// where the text is broken: the read that follows says how.
+// peek returns the first byte of the next token ('0' for any number), or 0 if the text is broken there. The next read
+// then returns the error.
 func (r *reader) peek() byte { return byte(r.decoder.PeekKind()) }
 
-// open reads the '{' or '[' that peek has seen.
+// open reads the '{' or '[' that peek has returned.
 func (r *reader) open() error {
 	if r.decoder.StackDepth() >= r.limits.MaxDepth {
 		if _, err := r.decoder.ReadToken(); err != nil {
@@ -77,7 +76,7 @@ func (r *reader) open() error {
 	return r.delimiter()
 }
 
-// delimiter reads an opening or closing bracket that peek has seen.
+// delimiter reads an opening or closing bracket that peek has returned.
 func (r *reader) delimiter() error {
 	if _, err := r.decoder.ReadToken(); err != nil {
 		return r.syntax(err)
@@ -85,8 +84,7 @@ func (r *reader) delimiter() error {
 	return nil
 }
 
-// literal reads a string, number, true, false or null, which stands at
-// [start, end) of the text.
+// literal reads a string, number, true, false or null at [start, end) of the text.
 func (r *reader) literal() (start, end int64, err error) {
 	raw, err := r.decoder.ReadValue()
 	if err != nil {
@@ -111,7 +109,7 @@ func (r *reader) str() (string, error) {
 	return r.unquote(start, end)
 }
 
-// unquote returns the string that is written at [start, end).
+// unquote returns the string at [start, end).
 func (r *reader) unquote(start, end int64) (string, error) {
 	if s := r.text[start+1 : end-1]; strings.IndexByte(s, '\\') < 0 {
 		return s, nil
@@ -123,7 +121,7 @@ func (r *reader) unquote(start, end int64) (string, error) {
 	return string(unquoted), nil
 }
 
-// number reads a number and returns it as it is written.
+// number reads a number and returns it as written.
 func (r *reader) number() (string, int64, error) {
 	start, end, err := r.literal()
 	if err != nil {
@@ -197,7 +195,7 @@ func (r *reader) array() ([]Value, error) {
 	return r.items.take(begin), r.delimiter()
 }
 
-// skip reads any value, checks it, and builds nothing.
+// skip reads and checks any value without building it.
 func (r *reader) skip() error {
 	depth := r.decoder.StackDepth()
 	for {
@@ -216,7 +214,7 @@ func (r *reader) skip() error {
 	}
 }
 
-// end checks that nothing but white space follows the text's one value.
+// end checks that only white space follows the value.
 func (r *reader) end() error {
 	if r.decoder.PeekKind() == 0 {
 		if _, err := r.decoder.ReadToken(); isEnd(err) {

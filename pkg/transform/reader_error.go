@@ -11,19 +11,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// fault is what a place in the code knows about an error; fail finds out the
-// rest.
+// fault is what the code at a place knows about an error. fail adds the rest.
 type fault struct {
 	code         classify.Code
 	rule         Rule
-	start, end   int64 // the offending text; end 0 when it is not known
-	earlier      bool  // start lies before what was read last
-	whole        bool  // the fault is the record's, it has no pointer
+	start, end   int64 // the offending text; end is 0 if it is unknown
+	earlier      bool  // start lies before the last token
+	whole        bool  // the fault concerns the whole record and has no pointer
 	message, fix string
 	cause        error
 }
 
-// fail makes an error of the decode stage, with its place in the text.
+// fail returns an error of the decode stage with its place in the text.
 func (r *reader) fail(f fault) *Error {
 	e := &Error{Code: f.code, Stage: classify.StageDecode, Rule: string(f.rule), Message: f.message, Fix: f.fix,
 		Feature: r.feature, Offset: f.start, Err: f.cause, Value: excerpt(r.src, f.start, f.end)}
@@ -38,7 +37,7 @@ func (r *reader) fail(f fault) *Error {
 	return e
 }
 
-// wrongType reads the value at hand and says what should stand in its place.
+// wrongType reads the current value and returns the error that says what should stand in its place.
 func (r *reader) wrongType(code classify.Code, rule Rule, message, fix string) error {
 	var start, end int64
 	switch r.peek() {
@@ -56,7 +55,7 @@ func (r *reader) wrongType(code classify.Code, rule Rule, message, fix string) e
 	return r.fail(fault{code: code, rule: rule, start: start, end: end, message: message, fix: fix})
 }
 
-// numberRange says that the number that begins at start is beyond a double.
+// numberRange returns the error for a number, beginning at start, that exceeds a double.
 func (r *reader) numberRange(start int64) error {
 	return r.fail(fault{code: classify.CodeNumberRange, rule: RuleNumberRange, start: start, end: r.offset(),
 		message: "a number is beyond the range of a double",
@@ -66,7 +65,7 @@ func (r *reader) numberRange(start int64) error {
 // isEnd reports whether err is the clean end of the text.
 func isEnd(err error) bool { return errors.Is(err, io.EOF) }
 
-// syntax turns an error of jsontext into ours.
+// syntax converts an error of jsontext.
 func (r *reader) syntax(err error) *Error {
 	var syntactic *jsontext.SyntacticError
 	if !errors.As(err, &syntactic) { // io.EOF before the first value, or between tokens
@@ -82,8 +81,7 @@ func (r *reader) syntax(err error) *Error {
 	return e
 }
 
-// describe finds out what a syntax error is about: jsontext has two typed
-// causes, and the text itself tells the rest.
+// describe determines the cause of a syntax error: jsontext has two typed causes, and the text itself shows the others.
 func (r *reader) describe(err *jsontext.SyntacticError) fault {
 	rest := r.src[min(err.ByteOffset, int64(len(r.src))):]
 	switch {
@@ -114,8 +112,8 @@ func isInvalidUTF8(text []byte) bool {
 	return r == utf8.RuneError && n == 1
 }
 
-// isLoneSurrogate reports whether text begins with an escaped surrogate, which
-// is an error of its own only when its other half is missing.
+// isLoneSurrogate reports whether text begins with an escaped surrogate, which is an error only if its other half is
+// missing.
 func isLoneSurrogate(text []byte) bool {
 	return len(text) > 3 && text[0] == '\\' && text[1] == 'u' && text[2]|0x20 == 'd' && text[3] >= '8'
 }

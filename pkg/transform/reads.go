@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Reads reports whether the result of the mapping can depend on a property of the source, which is named as it stands there, not by a
-// path into it.
+// Reads reports whether the result of the mapping can depend on a property of the source. property is its literal name,
+// not a path into it.
 func (t *Transformer) Reads(property string) bool {
 	return t.config.Unmapped == UnmappedKeep || t.filter.readsProperty(property) || t.id.reads(property) ||
 		slices.ContainsFunc(t.fields, func(rule fieldRule) bool {

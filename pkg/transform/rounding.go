@@ -11,11 +11,11 @@ import (
 // rounding rounds copies of shapes.
 type rounding struct {
 	grid  grid.Grid
-	moved bool // whether any ordinate was changed
+	moved bool // an ordinate was changed
 }
 
-// bbox rounds a bbox. As rounding keeps the order of numbers, the rounded bbox
-// is the bbox of the rounded geometry. Heights stay as they are.
+// bbox rounds a bbox. Rounding keeps the order of numbers, so the rounded bbox is the bbox of the rounded geometry.
+// Heights stay as they are.
 func (g *rounding) bbox(bbox []float64) []float64 {
 	rounded := slices.Clone(bbox)
 	for i := range rounded {
@@ -35,8 +35,8 @@ func (g *rounding) point(p orb.Point) orb.Point {
 // geometry rounds a copy of a shape.
 func (g *rounding) geometry(shape orb.Geometry) orb.Geometry { return moved(shape, g.point) }
 
-// collapse looks for the first part of a shape that rounding leaves nothing of: a
-// line or ring with fewer distinct positions than it needs, or a ring without area.
+// collapse finds the first part of a shape of which rounding leaves nothing: a line or ring with fewer distinct
+// positions than it needs, or a ring without area.
 type collapse struct {
 	cell float64 // of the grid
 	path string
@@ -80,7 +80,7 @@ func (c *collapse) polygon(from, rounded orb.Polygon, path string) {
 	}
 }
 
-// distinct counts the distinct positions, up to enough.
+// distinct counts the distinct positions, at most up to enough.
 func distinct(points []orb.Point, enough int) int {
 	var seen [3]orb.Point
 	n := 0

@@ -2,8 +2,7 @@ package transform
 
 import "errors"
 
-// keyOf is the key of the mapping that decides about a rule, or "" for one that
-// no key changes.
+// keyOf returns the key of the mapping that decides about a rule, or "" for a rule that no key changes.
 func keyOf(rule Rule) string {
 	switch rule {
 	case RuleBytes, RuleDepth, RuleCollectionDepth, RulePositions, RuleRings, RuleLiteralBytes, RuleNumberBytes:
@@ -24,7 +23,7 @@ func keyOf(rule Rule) string {
 	return ""
 }
 
-// placed gives an error the line of the key that decided, when the file has it.
+// placed adds the line of the deciding key to an error, if the file has it.
 func (t *Transformer) placed(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.RuleLine == 0 {
 		e.RuleLine = t.config.Lines[keyOf(Rule(e.Rule))]

@@ -1,8 +1,7 @@
 package transform
 
-// stack holds what the open arrays (or objects) of a text have so far, the
-// innermost at the end. It grows in pieces instead of by copying, so that a wide
-// array costs its own size twice and no more.
+// stack holds the elements of the open arrays (or objects) of a text so far, the innermost at the end. It grows in
+// pieces instead of by copying, so that a wide array takes at most twice its own size.
 type stack[T any] struct {
 	pieces [][]T
 	size   int
@@ -29,8 +28,7 @@ func (s *stack[T]) push(v T) {
 	s.size++
 }
 
-// take removes the elements from begin on and returns them, in a slice of
-// exactly their number.
+// take removes the elements from begin on and returns them in a slice of exactly their number.
 func (s *stack[T]) take(begin int) []T {
 	taken := make([]T, s.size-begin)
 	for left := len(taken); left > 0; {
@@ -38,7 +36,7 @@ func (s *stack[T]) take(begin int) []T {
 		piece := s.pieces[last]
 		keep := max(0, len(piece)-left)
 		left -= copy(taken[left-(len(piece)-keep):], piece[keep:])
-		clear(piece[keep:]) // or the stack would hold on to them
+		clear(piece[keep:]) // or the stack would retain them
 		s.pieces[last] = piece[:keep]
 		if keep == 0 && last > 0 {
 			s.pieces[last] = nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Formats of times that are no patterns.
+// Formats of times that are not patterns.
 const (
 	formatRFC3339 = "rfc3339"
 	formatUnix    = "unix"
@@ -20,12 +20,12 @@ const (
 type timeFormat struct {
 	word   string // rfc3339, unix, unix_ms, or ""
 	layout string // of package time
-	hasDay bool   // whether a pattern gives year, month and day
-	zoned  bool   // whether a pattern gives the offset
+	hasDay bool   // a pattern has year, month and day
+	zoned  bool   // a pattern has the offset
 }
 
-// directives pairs those of strftime (ISO C, section 7.29.3.5; %f, %:z, %-d
-// and %-m as Python and GNU date have them) with the layouts of package time.
+// directives maps those of strftime (ISO C, section 7.29.3.5; %f, %:z, %-d and %-m as in Python and GNU date) to the
+// layouts of package time.
 func directives() map[string]string {
 	return map[string]string{
 		"Y": "2006", "y": "06", "m": "01", "d": "02", "e": "_2", "-d": "2", "-m": "1", "b": "Jan", "B": "January", "j": "002",
@@ -33,7 +33,7 @@ func directives() map[string]string {
 	}
 }
 
-// compileTimeFormat turns a format of the config into a layout.
+// compileTimeFormat converts a format of the config to a layout.
 func compileTimeFormat(format string) (timeFormat, error) {
 	switch format {
 	case formatRFC3339, formatUnix, formatUnixMS:
@@ -58,7 +58,7 @@ func compileTimeFormat(format string) (timeFormat, error) {
 		}
 		rest = after[len(name):]
 		seen[name] = true
-		if name == "f" { // package time takes a fraction after the seconds by itself
+		if name == "f" { // package time reads a fraction after the seconds by itself
 			if text := layout.String(); !strings.HasSuffix(text, "05.") && !strings.HasSuffix(text, "05,") {
 				return timeFormat{}, errors.New("%f stands only after %S and a point or comma")
 			}
@@ -79,7 +79,7 @@ func compileTimeFormat(format string) (timeFormat, error) {
 	return f, nil
 }
 
-// inert refuses literal text that package time would read as a part of a time.
+// inert refuses literal text that package time would read as part of a time.
 func inert(literal string) error {
 	first := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
 	second := time.Date(2022, 11, 23, 21, 42, 53, 9e8, time.FixedZone("X", 3600))
@@ -92,7 +92,7 @@ func inert(literal string) error {
 // clock reads dates and datetimes by the formats of one rule.
 type clock struct {
 	formats []timeFormat
-	zone    *time.Location // of times without an offset; nil when there is none
+	zone    *time.Location // of times without an offset; nil if there is none
 }
 
 // Reasons why a time cannot be read.
@@ -103,8 +103,7 @@ var (
 	errTimeYear   = errors.New("its year has not four digits")
 )
 
-// read returns the time that a value means, and whether it is written with an
-// offset (or counted from 1970).
+// read returns the time of a value, and whether it has an offset (or is counted from 1970).
 func (c *clock) read(v Value) (at time.Time, zoned bool, err error) {
 	text := strings.TrimSpace(v.Text())
 	err = errTimeFormat
@@ -148,8 +147,8 @@ func (c *clock) readAs(format timeFormat, text string) (t time.Time, zoned bool,
 	return t, false, err
 }
 
-// rfc3339 is the grammar of RFC 3339, section 5.6, in capital letters. The standard library takes more: offsets of 24 hours, hours of one
-// digit, a comma before the fraction.
+// rfc3339 is the grammar of RFC 3339, section 5.6, in capital letters. The standard library accepts more: offsets of 24
+// hours, hours of one digit, a comma before the fraction.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`)
 
 // ParseRFC3339 reads a time of RFC 3339, section 5.6: with an offset of at most 23:59.
@@ -173,7 +172,7 @@ func (c *clock) local(layout, text string) (time.Time, error) {
 	if !sameWall(t, wall) {
 		return t, errTimeGap
 	}
-	// A time that clocks show twice is the first of the two.
+	// A local time that occurs twice is the first of the two.
 	for _, shift := range []time.Duration{time.Hour, 30 * time.Minute} {
 		if earlier := t.Add(-shift); sameWall(earlier, wall) {
 			t = earlier
@@ -186,9 +185,8 @@ func sameWall(t, wall time.Time) bool {
 	return t.Day() == wall.Day() && t.Hour() == wall.Hour() && t.Minute() == wall.Minute()
 }
 
-// readUnix reads seconds or milliseconds since 1970, with a fraction at most. It
-// computes with the digits as they are written: as doubles, 1700000000.123 seconds
-// are a microsecond less than they say. What is below a nanosecond is cut off.
+// readUnix reads seconds or milliseconds since 1970, optionally with a fraction. It computes with the written digits: as
+// a double, 1700000000.123 seconds are a microsecond less. It cuts off what is below a nanosecond.
 func readUnix(text string, milliseconds bool) (time.Time, error) {
 	literal, ok := numberLiteral(text)
 	if ok {
@@ -211,8 +209,7 @@ func readUnix(text string, milliseconds bool) (time.Time, error) {
 	return time.Unix(whole.Int64(), rest.Int64()).UTC(), nil
 }
 
-// date returns the value of type date: the day as it is written, or the day in
-// the rule's zone of a time with an offset.
+// date returns the value of type date: the day as written, or the day of a time with an offset in the rule's zone.
 func (c *clock) date(v Value) (Value, error) {
 	written := clock{formats: c.formats, zone: time.UTC}
 	t, zoned, err := written.read(v)
@@ -225,8 +222,7 @@ func (c *clock) date(v Value) (Value, error) {
 	return StringValue(t.Format(time.DateOnly)), nil
 }
 
-// datetime returns the value of type datetime: RFC 3339 in UTC, with the
-// fraction that it has.
+// datetime returns the value of type datetime: RFC 3339 in UTC, with the fraction that it has.
 func (c *clock) datetime(v Value) (Value, error) {
 	t, _, err := c.read(v)
 	if err != nil {
@@ -238,7 +234,7 @@ func (c *clock) datetime(v Value) (Value, error) {
 	return StringValue(t.Format(time.RFC3339Nano)), nil
 }
 
-// isDate and isDateTime report whether a text is of the form that is written.
+// isDate and isDateTime report whether a text already has the form that is written.
 func isDate(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil

@@ -7,8 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 )
 
-// Transformer maps features by one config. It is made by [New] and may be used
-// by many goroutines at once.
+// Transformer maps features by one config. [New] creates it. It is safe for concurrent use.
 type Transformer struct {
 	config    Config // with defaults
 	fields    []fieldRule
@@ -16,18 +15,17 @@ type Transformer struct {
 	id        *idRule     // nil keeps the source's id
 	constants []Member
 	systems   systems
-	grid      grid.Grid // of the output, where it is rounded
+	grid      grid.Grid // of the output, if it is rounded
 	decoders  sync.Pool // of *decoder
 	mappings  sync.Pool // of *mapping
 	texts     sync.Pool // of *[]byte, for Encode
 }
 
-// New checks a config and makes a Transformer of it. The error is a
-// [*ConfigError] that lists every fault.
+// New checks a config and returns a Transformer for it. The error is a [*ConfigError] that lists every fault.
 func New(config Config) (*Transformer, error) {
 	sets := config.Sets
 	if sets == nil {
-		sets = map[string]Set{} // a reference to a set that is not there is a fault
+		sets = map[string]Set{} // a reference to a missing set is a fault
 	}
 	t, err := compile(config, sets)
 	if err != nil {
@@ -39,9 +37,8 @@ func New(config Config) (*Transformer, error) {
 	return t, nil
 }
 
-// Check lists the faults of a config whose reference sets and grid files are not
-// loaded yet.
-// The error is a [*ConfigError].
+// Check lists the faults of a config whose reference sets and grid files are not loaded yet. The error is a
+// [*ConfigError].
 func Check(config Config) error {
 	sets := map[string]Set{}
 	for _, reference := range config.References {
@@ -83,8 +80,7 @@ func compile(config Config, sets map[string]Set) (*Transformer, error) {
 // Config returns the config with every default filled in.
 func (t *Transformer) Config() Config { return t.config }
 
-// Apply decodes, gates and maps one record: all that can be said about it
-// without asking anyone else. It is what a dry run uses.
+// Apply decodes, gates and maps one record: everything that needs no other system. A dry run uses it.
 func (t *Transformer) Apply(ctx context.Context, value []byte) (*Feature, error) {
 	f, err := t.Decode(value)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// unit says how a unit relates to the base of its quantity: base = (x + shift) *
-// up / down. The factors are whole numbers where the definition is exact, so that
-// round values stay round.
+// unit is the relation of a unit to the base of its quantity: base = (x + shift) * up / down. The factors are whole
+// numbers where the definition is exact, so that round values stay round.
 type unit struct {
 	name, quantity  string
 	up, down, shift float64
@@ -55,7 +54,7 @@ func UnitNames() map[string][]string {
 	return names
 }
 
-// findUnit returns the unit of a name; upper and lower case count.
+// findUnit returns the unit with a name. Case matters.
 func findUnit(name string) (unit, bool) {
 	table := unitTable()
 	i := slices.IndexFunc(table, func(u unit) bool { return u.name == name })
@@ -68,15 +67,15 @@ func findUnit(name string) (unit, bool) {
 // conversion converts numbers from one unit to another: (x * up + offset) / down.
 type conversion struct{ up, down, offset float64 }
 
-// conversionOf makes the conversion between two units of one quantity.
+// conversionOf returns the conversion between two units of one quantity.
 func conversionOf(from, to unit) conversion {
 	c := conversion{up: from.up * to.down, down: from.down * to.up}
-	// Shifts have two decimals; what lies below is the rounding of this line.
+	// Shifts have two decimals; anything smaller is the rounding error of this line.
 	c.offset = math.Round((from.shift*c.up-to.shift*c.down)*1e6) / 1e6
 	return c
 }
 
-// convert converts in doubles, with one rounding for each operation.
+// convert computes in doubles, with one rounding per operation.
 func (c conversion) convert(x float64) float64 {
 	if x *= c.up; c.offset != 0 {
 		x += c.offset

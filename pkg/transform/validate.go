@@ -7,9 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Validate checks a mapped feature once enrichment is done: the required fields
-// of the target are there and not null, and every field that has a type has a
-// value of it. The errors are [*Error] of the validate stage.
+// Validate checks a mapped feature after enrichment: the required fields of the target exist and are not null, and every
+// field with a type has a value of it. The errors are [*Error] of the validate stage.
 func (t *Transformer) Validate(f *Feature) error {
 	for i := range t.fields {
 		rule := &t.fields[i]
@@ -38,8 +37,7 @@ func lookupExact(members []Member, name string) *Value {
 	return nil
 }
 
-// isFlattened reports whether a field without a type was an object, and lives on
-// under flat names.
+// isFlattened reports whether a field without a type was an object that is now written under flat names.
 func (t *Transformer) isFlattened(f *Feature, rule *fieldRule) bool {
 	if t.config.Flatten == nil || rule.Type != "" && rule.Type != TypeObject && rule.Type != TypeArray {
 		return false
@@ -52,7 +50,7 @@ func (t *Transformer) isFlattened(f *Feature, rule *fieldRule) bool {
 	return false
 }
 
-// unfit makes an error of the validate stage.
+// unfit returns an error of the validate stage.
 func (t *Transformer) unfit(f *Feature, rule *fieldRule, code classify.Code, broken Rule, message, value string) *Error {
 	return &Error{Code: code, Stage: classify.StageValidate, Rule: string(broken), Path: propertyPointer(rule.To), Value: value,
 		RuleLine: t.config.Lines[rule.place], Message: message, Fix: "see " + rule.place + " and the enrichment that writes it", Feature: f.IDString()}

@@ -9,15 +9,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// violationOf returns an OGC rule that a geometry breaks, or nil. Winding is no
-// rule here. The error is that of the context.
+// violationOf returns an OGC rule that a geometry breaks, or nil. Winding is not a rule here. The error is that of the
+// context.
 func violationOf(ctx context.Context, shape orb.Geometry, path string) (*Violation, error) {
 	fault, err := validity.Valid(ctx, shape)
 	return violationFrom(fault, path), err
 }
 
-// violationFrom takes a fault over into the words of this package, which are the
-// same. Path is that of the geometry.
+// violationFrom converts a fault to the words of this package, which are the same. path is that of the geometry.
 func violationFrom(fault *validity.Fault, path string) *Violation {
 	if fault == nil {
 		return nil

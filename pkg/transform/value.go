@@ -27,22 +27,21 @@ func Kinds() []Kind {
 	return []Kind{KindNull, KindBoolean, KindNumber, KindString, KindArray, KindObject}
 }
 
-// Value is one JSON value. A number keeps the digits that it was written with,
-// so a 64-bit id or a long decimal passes through unharmed. The zero Value is
-// null. A Value is not modified after it was made, so it may be shared.
+// Value is one JSON value. A number keeps the digits with which it was written, so that a 64-bit ID or a long decimal
+// stays exact. The zero Value is null. A Value is immutable and may be shared.
 type Value struct {
 	token     byte   // first byte of the JSON text: 0 and 'n' null, 't', 'f', '0', '"', '[', '{'
 	text      string // the string, or the number as written
 	container *container
 }
 
-// container holds what an array or an object consists of.
+// container holds the elements of an array or an object.
 type container struct {
 	items   []Value
 	members []Member
 }
 
-// Member is one member of an object: a property, in its place.
+// Member is one member of an object.
 type Member struct {
 	Name  string
 	Value Value
@@ -59,14 +58,14 @@ func BooleanValue(b bool) Value {
 	return Value{token: 'f'}
 }
 
-// StringValue returns a string; bytes that are not UTF-8 become U+FFFD.
+// StringValue returns a string. Bytes that are not UTF-8 become U+FFFD.
 func StringValue(s string) Value { return Value{token: '"', text: validUTF8(s)} }
 
 // IntegerValue returns a whole number.
 func IntegerValue(i int64) Value { return Value{token: '0', text: strconv.FormatInt(i, 10)} }
 
-// NumberValue returns a number in its shortest form that reads back as f. A NaN
-// or an infinity, which JSON has no form for, is null.
+// NumberValue returns a number in the shortest form that reads back as f. NaN and infinity, which JSON cannot represent,
+// become null.
 func NumberValue(f float64) Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return NullValue()
@@ -74,11 +73,10 @@ func NumberValue(f float64) Value {
 	return Value{token: '0', text: string(appendFloat(nil, f))}
 }
 
-// ArrayValue returns an array of the items, which are not copied.
+// ArrayValue returns an array of items. It does not copy them.
 func ArrayValue(items ...Value) Value { return Value{token: '[', container: &container{items: items}} }
 
-// ObjectValue returns an object of the members, in this order; they are not
-// copied, and no two may have one name.
+// ObjectValue returns an object with members in this order. It does not copy them; no two may have the same name.
 func ObjectValue(members ...Member) Value {
 	return Value{token: '{', container: &container{members: members}}
 }
@@ -107,7 +105,7 @@ func (v Value) IsNull() bool { return v.token == 0 || v.token == 'n' }
 // Bool returns a boolean's value; false for every other kind.
 func (v Value) Bool() bool { return v.token == 't' }
 
-// Items returns an array's items, to be read only; nil for every other kind.
+// Items returns an array's items, which must not be changed; nil for every other kind.
 func (v Value) Items() []Value {
 	if v.token != '[' {
 		return nil
@@ -115,8 +113,7 @@ func (v Value) Items() []Value {
 	return v.container.items
 }
 
-// Members returns an object's members in their order, to be read only; nil for
-// every other kind.
+// Members returns an object's members in their order, which must not be changed; nil for every other kind.
 func (v Value) Members() []Member {
 	if v.token != '{' {
 		return nil
@@ -124,7 +121,7 @@ func (v Value) Members() []Member {
 	return v.container.members
 }
 
-// Member returns a member of an object by its exact name; there is none in every other kind.
+// Member returns a member of an object by its exact name. Values of other kinds have none.
 func (v Value) Member(name string) (member Value, found bool) {
 	for _, m := range v.Members() {
 		if m.Name == name {
@@ -134,9 +131,8 @@ func (v Value) Member(name string) (member Value, found bool) {
 	return Value{}, false
 }
 
-// Text returns the value as it stands in running text, such as a URL template:
-// a string without quotes, a number as it was written, true or false, nothing
-// for null, JSON for an array or an object.
+// Text returns the value as it stands in running text, such as a URL template: a string without quotes, a number as
+// written, true or false, nothing for null, JSON for an array or an object.
 func (v Value) Text() string {
 	switch v.token {
 	case '"', '0':
@@ -152,8 +148,7 @@ func (v Value) Text() string {
 	}
 }
 
-// AppendJSON appends the value as compact JSON: strings with the fewest
-// escapes, numbers as they were written.
+// AppendJSON appends the value as compact JSON: strings with the fewest escapes, numbers as written.
 func (v Value) AppendJSON(dst []byte) []byte {
 	switch v.token {
 	case '0':
@@ -197,13 +192,13 @@ func appendMembers(dst []byte, members []Member) []byte {
 	return append(dst, '}')
 }
 
-// appendString appends a JSON string with the fewest escapes (RFC 8785 section
-// 3.2.2.2). Most strings need none: they are copied.
+// appendString appends a JSON string with the fewest escapes (RFC 8785 section 3.2.2.2). Most strings need none and are
+// copied.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
-			// The only error is invalid UTF-8, which becomes U+FFFD here; a
-			// decoded string has none, and StringValue has replaced it before.
+			// The only possible error is invalid UTF-8, which becomes U+FFFD here. A decoded string has none, and
+			// StringValue has replaced it.
 			dst, _ = jsontext.AppendQuote(dst, s)
 			return dst
 		}
@@ -213,9 +208,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// ValueOf turns what a YAML or JSON decoder made of a scalar, a list or a map
-// into a Value. The members of a map are sorted by name, so that one config
-// gives one output. The error names a type that JSON has no form for.
+// ValueOf converts what a YAML or JSON decoder returned for a scalar, a list or a map. The members of a map are sorted
+// by name, so that one config gives one output. The error names a type that JSON cannot represent.
 func ValueOf(v any) (Value, error) {
 	switch v := v.(type) {
 	case nil:

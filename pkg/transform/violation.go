@@ -1,6 +1,6 @@
 package transform
 
-// Violation is a rule of OGC Simple Features that a geometry breaks, and where.
+// Violation is a rule of OGC Simple Features that a geometry breaks, and the place.
 type Violation struct {
 	// Rule is the rule; see [Rules].
 	Rule Rule
@@ -9,14 +9,13 @@ type Violation struct {
 	// "/geometry/coordinates/0".
 	Path string
 
-	// X and Y are a place where it is broken, when HasLocation: a point where
-	// rings meet that may not, or the westernmost position of a ring that lies in
-	// a wrong place.
+	// X and Y are a place where it is broken, if HasLocation: a point where rings meet that must not, or the westernmost
+	// position of a misplaced ring.
 	X, Y        float64
 	HasLocation bool
 }
 
-// Error says what is broken and where, in one line.
+// Error returns one line: what is broken, and where.
 func (v *Violation) Error() string {
 	text := v.Rule.sentence()
 	if v.HasLocation {
@@ -25,8 +24,7 @@ func (v *Violation) Error() string {
 	return text
 }
 
-// Reason is the text of the property that `validity: flag` writes: the rule,
-// the place and the part.
+// Reason returns the text that `validity: flag` writes: the rule, the place and the part.
 func (v *Violation) Reason() string {
 	reason := string(v.Rule)
 	if v.HasLocation {
@@ -35,7 +33,7 @@ func (v *Violation) Reason() string {
 	return reason + " (" + v.Path + ")"
 }
 
-// sentence says in words what a violation of the rule is.
+// sentence describes a violation of the rule.
 func (r Rule) sentence() string {
 	switch r {
 	case RuleOnePoint:
@@ -64,7 +62,7 @@ func (r Rule) sentence() string {
 		return "the geometry crosses the 180th meridian"
 	case RuleCollapsed:
 		return "rounding leaves nothing of a line or ring"
-	default: // no rule of validity
+	default: // not a rule of validity
 	}
 	return string(r)
 }

@@ -6,19 +6,16 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// RFC 7946 section 3.1.6 wants exterior rings counter-clockwise and holes
-// clockwise. Nearly all published data has it the other way round, so winding
-// is fixed and never a reason to refuse.
+// RFC 7946 section 3.1.6 wants exterior rings counter-clockwise and holes clockwise. Nearly all published data is the
+// other way, so winding is corrected and never a reason to refuse.
 
-// side is positive when p lies left of the way from a to b, negative when it
-// lies right of it.
+// side is positive if p lies left of the way from a to b, and negative if it lies right of it.
 func side(a, b, p orb.Point) float64 {
 	return (b[0]-a[0])*(p[1]-a[1]) - (b[1]-a[1])*(p[0]-a[0])
 }
 
-// doubledArea returns twice the signed area of a closed ring: positive when it
-// runs counter-clockwise. It is taken from the first position, which keeps small
-// rings far from the origin exact.
+// doubledArea returns twice the signed area of a closed ring: positive if it runs counter-clockwise. It is computed from
+// the first position, which keeps small rings far from the origin exact.
 func doubledArea(ring orb.Ring) float64 {
 	area := 0.0
 	for i := 1; i+1 < len(ring); i++ {
@@ -27,8 +24,7 @@ func doubledArea(ring orb.Ring) float64 {
 	return area
 }
 
-// runsWrong reports whether a ring has to be turned round. One without area
-// stays as it is.
+// runsWrong reports whether a ring must be reversed. A ring without area stays as it is.
 func runsWrong(ring orb.Ring, hole bool) bool {
 	area := doubledArea(ring)
 	if hole {
@@ -60,14 +56,14 @@ func eachRing(shape orb.Geometry, before int, visit func(ring orb.Ring, hole boo
 	return before
 }
 
-// needsWinding reports whether any ring of a shape has to be turned round.
+// needsWinding reports whether any ring of a shape must be reversed.
 func needsWinding(shape orb.Geometry) (needs bool) {
 	eachRing(shape, 0, func(ring orb.Ring, hole bool, _ int) { needs = needs || runsWrong(ring, hole) })
 	return needs
 }
 
-// wind returns a copy of a geometry with its rings the right way round, heights included. The starting position of each ring stays. No decoder
-// makes heights that do not belong to the positions; [Transformer.Encode] refuses them.
+// wind returns a copy of a geometry with its rings the right way, heights included. Each ring keeps its starting
+// position. No decoder creates heights that do not match the positions; [Transformer.Encode] refuses them.
 func wind(g Geometry) Geometry {
 	if g.Z != nil && len(g.Z) != g.Positions() {
 		return g

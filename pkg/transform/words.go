@@ -22,10 +22,10 @@ func Types() []Type {
 	return []Type{TypeString, TypeInteger, TypeNumber, TypeDecimal, TypeBoolean, TypeDate, TypeDateTime, TypeEnum, TypeArray, TypeObject}
 }
 
-// Unlisted says what becomes of a value that a value map does not list.
+// Unlisted is what happens to a value that a value map does not list.
 type Unlisted string
 
-// What becomes of a value that a value map does not list.
+// What happens to a value that a value map does not list.
 const (
 	UnlistedError Unlisted = "error" // it cannot be used: see on_error
 	UnlistedKeep  Unlisted = "keep"  // it stays as it is
@@ -34,10 +34,10 @@ const (
 // Unlisteds lists every [Unlisted].
 func Unlisteds() []Unlisted { return []Unlisted{UnlistedError, UnlistedKeep} }
 
-// OnError says what is done with a value that a field cannot take.
+// OnError is what happens to a value that a field cannot take.
 type OnError string
 
-// What is done with a value that a field cannot take.
+// What happens to a value that a field cannot take.
 const (
 	OnErrorReject  OnError = "reject"  // the feature is refused
 	OnErrorNull    OnError = "null"    // the field is null
@@ -47,10 +47,10 @@ const (
 // OnErrors lists every [OnError].
 func OnErrors() []OnError { return []OnError{OnErrorReject, OnErrorNull, OnErrorDefault} }
 
-// Unmapped says what becomes of properties that no field reads.
+// Unmapped is what happens to properties that no field reads.
 type Unmapped string
 
-// What becomes of properties that no field reads.
+// What happens to properties that no field reads.
 const (
 	UnmappedDrop Unmapped = "drop"
 	UnmappedKeep Unmapped = "keep"
@@ -59,7 +59,7 @@ const (
 // Unmappeds lists every [Unmapped].
 func Unmappeds() []Unmapped { return []Unmapped{UnmappedDrop, UnmappedKeep} }
 
-// ArrayPolicy says what flattening does with arrays.
+// ArrayPolicy is what flattening does with arrays.
 type ArrayPolicy string
 
 // What flattening does with arrays.
@@ -71,10 +71,10 @@ const (
 // ArrayPolicies lists every [ArrayPolicy].
 func ArrayPolicies() []ArrayPolicy { return []ArrayPolicy{ArraysKeep, ArraysIndex} }
 
-// Validity says what becomes of a geometry that breaks an OGC rule.
+// Validity is what happens to a geometry that breaks an OGC rule.
 type Validity string
 
-// What becomes of a geometry that breaks an OGC rule.
+// What happens to a geometry that breaks an OGC rule.
 const (
 	ValidityReject Validity = "reject" // the feature is refused
 	ValidityRepair Validity = "repair" // the geometry is repaired and says so, or else the feature is refused
@@ -84,11 +84,11 @@ const (
 // Validities lists every [Validity].
 func Validities() []Validity { return []Validity{ValidityReject, ValidityRepair, ValidityFlag} }
 
-// OutputValidity says what becomes of a geometry that is not valid as it would be
-// written: rounding or a projection has moved its positions since it was judged.
+// OutputValidity is what happens to a geometry that would be written in a form that is not valid, because rounding or a
+// projection has moved its positions since the gates judged it.
 type OutputValidity string
 
-// What becomes of a geometry that is not valid as it would be written.
+// What happens to a geometry that is not valid as it would be written.
 const (
 	OutputSnap   OutputValidity = "snap"   // its edges are led through the grid so that it is valid, and the flag property says so
 	OutputFlag   OutputValidity = "flag"   // it passes, and the flag property says why it is not valid
@@ -100,10 +100,10 @@ func OutputValidities() []OutputValidity {
 	return []OutputValidity{OutputSnap, OutputFlag, OutputReject}
 }
 
-// GateSet names what the gates are unless each is named.
+// GateSet names the defaults of the gates.
 type GateSet string
 
-// What the gates are unless each is named.
+// The defaults of the gates.
 const (
 	GatesDefault GateSet = "default"
 	GatesStrict  GateSet = "strict" // valid, simple, not null, not empty, without heights unless dimension says otherwise
@@ -112,7 +112,7 @@ const (
 // GateSets lists every [GateSet].
 func GateSets() []GateSet { return []GateSet{GatesDefault, GatesStrict} }
 
-// Acceptance says whether something passes a gate.
+// Acceptance tells whether something passes a gate.
 type Acceptance string
 
 // Whether something passes a gate.
@@ -125,11 +125,10 @@ const (
 // Acceptances lists every [Acceptance].
 func Acceptances() []Acceptance { return []Acceptance{Accept, Reject, AcceptWithFlag} }
 
-// DeclaredCRS says what the coordinate reference system counts for that a record
-// names itself.
+// DeclaredCRS is what a coordinate reference system counts for that the record itself names.
 type DeclaredCRS string
 
-// What the coordinate reference system counts for that a record names itself.
+// What a coordinate reference system counts for that the record itself names.
 const (
 	DeclaredMustMatch DeclaredCRS = "must_match" // another one than source_crs refuses the feature
 	DeclaredUse       DeclaredCRS = "use"        // it is the record's; source_crs is that of records that name none
@@ -138,11 +137,11 @@ const (
 // DeclaredCRSs lists every [DeclaredCRS].
 func DeclaredCRSs() []DeclaredCRS { return []DeclaredCRS{DeclaredMustMatch, DeclaredUse} }
 
-// Antimeridian says what becomes of a geometry that crosses the 180th meridian:
+// Antimeridian is what happens to a geometry that crosses the 180th meridian:
 // one with two neighbouring positions more than 180 degrees of longitude apart.
 type Antimeridian string
 
-// What becomes of a geometry that crosses the 180th meridian.
+// What happens to a geometry that crosses the 180th meridian.
 const (
 	AntimeridianIgnore Antimeridian = "ignore"
 	AntimeridianCut    Antimeridian = "cut" // in two, as RFC 7946 section 3.1.9 asks
@@ -155,10 +154,10 @@ func Antimeridians() []Antimeridian {
 	return []Antimeridian{AntimeridianIgnore, AntimeridianCut, AntimeridianFlag, AntimeridianReject}
 }
 
-// Dimension says what becomes of heights.
+// Dimension is what happens to heights.
 type Dimension string
 
-// What becomes of heights.
+// What happens to heights.
 const (
 	DimensionKeep     Dimension = "keep"
 	DimensionDropZ    Dimension = "drop_z"
@@ -171,10 +170,10 @@ func Dimensions() []Dimension {
 	return []Dimension{DimensionKeep, DimensionDropZ, DimensionRequireZ, DimensionRejectZ}
 }
 
-// BBoxPolicy says what becomes of the feature's bbox.
+// BBoxPolicy is what happens to the feature's bbox.
 type BBoxPolicy string
 
-// What becomes of the feature's bbox.
+// What happens to the feature's bbox.
 const (
 	BBoxKeep    BBoxPolicy = "keep" // as it came; computed again when the geometry's place or extent was changed
 	BBoxDrop    BBoxPolicy = "drop"

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// People write numbers with a character between groups of three digits, and some with a comma before the decimals. A rule says
-// how its source writes them; nothing is guessed, since 1.234 is two numbers.
+// People write numbers with a character between groups of three digits, and some with a comma before the decimals. A rule
+// states how its source writes them. Nothing is guessed, because 1.234 can be two numbers.
 
 // groupings are the characters that may stand between groups of digits.
 func groupings() []string { return []string{"'", "’", ",", ".", " ", "_"} }
