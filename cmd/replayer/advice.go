@@ -123,7 +123,9 @@ func (a *app) typed(names ...string) string {
 				b.WriteString(again(name, value))
 			}
 		case f.Value.Type() == "bool":
-			b.WriteString(" --" + name)
+			if f.Value.String() == "true" {
+				b.WriteString(" --" + name)
+			}
 		default:
 			b.WriteString(again(name, f.Value.String()))
 		}

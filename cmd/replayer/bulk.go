@@ -79,7 +79,7 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 		case b.expect >= 0, letters <= replay.ManyLetters:
 			return nil
 		case a.asks():
-			return a.ask(ctx, letters)
+			return a.ask(ctx, "This changes "+count(letters, "dead letter")+". Type the number", strconv.Itoa(letters))
 		}
 		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
 			count(letters, "dead letter"), replay.ManyLetters))
@@ -89,22 +89,12 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 // asks reports whether an operator can be asked.
 func (a *app) asks() bool { return a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal }
 
-// askYes asks the operator to type yes.
-func (a *app) askYes(ctx context.Context, question string) error {
-	fmt.Fprintf(a.env.Err, "%s\nType yes to go on: ", cli.CleanText(question, cli.KeepLines))
+// ask asks the operator to type an answer.
+func (a *app) ask(ctx context.Context, question, want string) error {
+	fmt.Fprintf(a.env.Err, "%s to go on: ", cli.CleanText(question, cli.KeepLines))
 	said, err := a.answered(ctx)
-	if err == nil && said != "yes" {
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not yes; nothing was changed", cli.CleanText(said, cli.OneLine)))
-	}
-	return err
-}
-
-// ask asks the operator to type the number of dead letters.
-func (a *app) ask(ctx context.Context, letters int) error {
-	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "dead letter"))
-	said, err := a.answered(ctx)
-	if err == nil && said != strconv.Itoa(letters) {
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
+	if err == nil && said != want {
+		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %s; nothing was changed", cli.CleanText(said, cli.OneLine), want))
 	}
 	return err
 }
@@ -146,7 +136,7 @@ func (a *app) ownTopics(ctx context.Context, s *replay.Service, c *creating, com
 	case c.on:
 		fmt.Fprintf(a.env.Err, "Making %s\n", made)
 	case a.asks():
-		err = a.askYes(ctx, "What is changed has to be kept: once for this DLQ, this is made: "+made)
+		err = a.ask(ctx, "What is changed has to be kept: once for this DLQ, this is made: "+made+"\nType yes", "yes")
 	default:
 		err = exit(cli.ExitRefused, fmt.Errorf("refused: what is changed has to be kept, and %s\nTo make it and go on:\n  %s --%s", why, command, createFlag))
 	}

@@ -307,6 +307,7 @@ func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 			d.consume(func(string) bool { return fixed.Load() })
 			d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "the plan.jsonl")
 			d.want(cli.ExitStopped, append(begin, how...)...).says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
+			expect.That(t, name == "a plan" || strings.Contains(d.err.String(), " --replay-id "), "it goes on as another replay: %s", &d.err)
 			fixed.Store(true)
 			d.follow(cli.ExitDone)
 			d.prints(`"reinjected":4,`, `"reprocessed":4,`)

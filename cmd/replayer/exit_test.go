@@ -62,6 +62,8 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"replays", "-c", "pipeline.yaml", "r1", "--watch"}, "leave the id out"},
 		{[]string{"replays", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
+		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--including-put-back"}, "[lost including-put-back]"},
+		{[]string{"index", "-c", "pipeline.yaml", "--check", "--rebuild"}, "[check rebuild]"},
 	} {
 		d.want(cli.ExitUsage, c.args...)
 		expect.That(t, strings.Contains(d.err.String(), c.says) && d.out.Len() == 0, "%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)

@@ -106,7 +106,7 @@ func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) 
 		return nil
 	}
 	if a.asks() {
-		return a.askYes(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.", targetsText(p)))
+		return a.ask(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.\nType yes", targetsText(p)), "yes")
 	}
 	a.takeOrigins(p)
 	return exit(cli.ExitRefused, fmt.Errorf("refused: the headers of the dead letters name where they go (%s), and nobody has confirmed it; nothing was put back. Confirm the topics with --%s, or send all to one with --to:\n  %s",

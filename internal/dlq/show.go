@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -89,7 +90,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 		return nil, err
 	}
 	p := l.DLQ.Partition % int32(len(partitions))
-	span, err := s.between(ctx, topic, p, l.Control.SourceTimestamp.Add(-slack), latest(l.At, l.State.At).Add(slack))
+	span, err := s.between(ctx, topic, p, l.Control.SourceTimestamp.Add(-slack), slices.MaxFunc([]time.Time{l.At, l.State.At}, time.Time.Compare).Add(slack))
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +127,4 @@ func (s *Service) between(ctx context.Context, topic string, p int32, from, to t
 		span.End = min(span.End, at.Offset)
 	}
 	return span, nil
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
