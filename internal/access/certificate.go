@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// keyPair is the certificate of the console. Certificates are renewed while it runs: changed files are read again.
+// keyPair is the certificate of the console. Changed files are read again, because certificates are renewed while the console runs.
 type keyPair struct {
 	files ServerTLS
 	log   *slog.Logger
@@ -24,7 +24,7 @@ func readKeyPair(files ServerTLS, log *slog.Logger) (*keyPair, error) {
 	return k, k.read()
 }
 
-// read reads the files where they have changed. The caller locks.
+// read reads the files if they have changed. The caller locks.
 func (k *keyPair) read() error {
 	var changed [2]time.Time
 	for i, name := range [...]string{k.files.CertFile, k.files.KeyFile} {
@@ -45,7 +45,7 @@ func (k *keyPair) read() error {
 	return nil
 }
 
-// certificate returns the newest that can be read. While one is renewed, its two files do not belong together for a moment.
+// certificate returns the newest certificate that can be read. While it is renewed, its two files do not match for a moment.
 func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,7 +55,7 @@ func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.pair, nil
 }
 
-// TLS returns how the console encrypts; nil when it does not.
+// TLS returns the TLS configuration of the console; nil without TLS.
 func (g *Gate) TLS() *tls.Config {
 	if g.keys == nil {
 		return nil

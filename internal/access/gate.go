@@ -20,20 +20,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Identity is who sends a request.
+// Identity is the sender of a request.
 type Identity struct {
 	Name     string
 	Role     Role
-	SignedIn bool // by a token, in a session that can be ended
+	SignedIn bool // by a token, in a session that can be closed
 }
 
-// MayChange reports whether the role is one that replays dead letters and changes their state.
+// MayChange reports whether the role may replay dead letters and change their state.
 func (i Identity) MayChange() bool { return i.Role == RoleReplay || i.Role == RoleEdit }
 
-// MayEdit reports whether the role is one that changes the bytes of dead letters, too.
+// MayEdit reports whether the role may also change the bytes of dead letters.
 func (i Identity) MayEdit() bool { return i.Role == RoleEdit }
 
-// Hides returns the paths of the fields that somebody may not see; nil is none.
+// Hides returns the paths of the fields that an identity may not see; nil for none.
 func (g *Gate) Hides(who Identity) [][]string {
 	if who.MayEdit() {
 		return nil
@@ -41,22 +41,22 @@ func (g *Gate) Hides(who Identity) [][]string {
 	return g.hides
 }
 
-// MayExport reports whether somebody may take dead letters out, as JSON and bytes.
+// MayExport reports whether an identity may download dead letters as JSON and bytes.
 func (g *Gate) MayExport(who Identity) bool {
 	return who.Role.atLeast(g.exports)
 }
 
-// Gate decides about each request. It is owned by one console and safe for concurrent use.
+// Gate decides about each request of one console. It is safe for concurrent use.
 type Gate struct {
-	local    *Identity // everybody at this machine; nil when there are people
-	url      *url.URL  // nil when local
+	local    *Identity // everybody at this machine; nil if a file lists people
+	url      *url.URL  // nil if local
 	roles    map[string]Role
 	tokens   map[[sha256.Size]byte]string // names
 	proxies  []netip.Prefix
-	header   string // in which a proxy names who asks
+	header   string // in which a proxy names the sender
 	others   Role
-	exports  Role       // the least that takes dead letters out
-	hides    [][]string // members of the paths that only the role edit sees
+	exports  Role       // the least role that downloads dead letters
+	hides    [][]string // members of the paths of fields that only the role edit sees
 	keys     *keyPair   // nil without a certificate
 	now      func() time.Time
 	log      *slog.Logger
@@ -67,17 +67,17 @@ type Gate struct {
 	sessions map[string]session
 }
 
-// Loopback returns the gate of a console that only programs and people at the same machine reach, all in one name.
+// Loopback returns the gate of a console that is reachable from its own machine only. All its users have one name.
 func Loopback(name string) *Gate {
 	g := newGate(time.Now, slog.New(slog.DiscardHandler))
 	g.local = &Identity{Name: name, Role: RoleEdit}
 	return g
 }
 
-// minToken is how many bytes a token has at least: 128 random bits in base64.
+// minToken is the least length of a token: that of 128 random bits in base64.
 const minToken = 22
 
-// New returns the gate that a file describes. It reads the tokens and the certificate; all that is wrong with them is in the error.
+// New returns the gate that a file describes. It reads the tokens and the certificate. The error lists everything that is wrong with them.
 func New(c *File, now func() time.Time, log *slog.Logger) (*Gate, error) {
 	g := newGate(now, log)
 	g.header, g.others, g.exports = c.Proxy.UserHeader, c.Proxy.Others, c.Export
@@ -113,7 +113,7 @@ func New(c *File, now func() time.Time, log *slog.Logger) (*Gate, error) {
 
 func newGate(now func() time.Time, log *slog.Logger) *Gate {
 	g := &Gate{roles: map[string]Role{}, tokens: map[[sha256.Size]byte]string{}, sessions: map[string]session{}, now: now, log: log, failures: &failures{now: now, from: map[string]*rate.Limiter{}}}
-	_, _ = rand.Read(g.formKey[:]) // it ends the program rather than fail
+	_, _ = rand.Read(g.formKey[:]) // it never fails
 	return g
 }
 
@@ -133,7 +133,7 @@ func (g *Gate) addToken(p Person) error {
 	return nil
 }
 
-// URL is where browsers reach the console: at the address that it listens on, unless a file says otherwise.
+// URL returns the address of the console for browsers: that of the file, or the one that the console listens on.
 func (g *Gate) URL(listens net.Addr) string {
 	if g.url == nil {
 		return "http://" + listens.String() + "/"
@@ -141,13 +141,13 @@ func (g *Gate) URL(listens net.Addr) string {
 	return g.url.Scheme + "://" + g.url.Host + "/"
 }
 
-// HasTokens reports whether people sign in here, with tokens.
+// HasTokens reports whether people sign in with tokens.
 func (g *Gate) HasTokens() bool { return len(g.tokens) > 0 }
 
-// Encrypted reports whether nobody on the network between browser and console or proxy can read along.
+// Encrypted reports whether the connection between browser and console or proxy is encrypted.
 func (g *Gate) Encrypted() bool { return g.url != nil && g.url.Scheme == "https" }
 
-// Serves reports whether a Host header names this console. A web page can point a name of its own to any address; its requests carry that
+// Serves reports whether a Host header names this console. A web page can point its own name to any address, and its requests carry that
 // name.
 func (g *Gate) Serves(host string) bool {
 	if g.url == nil {
@@ -156,7 +156,7 @@ func (g *Gate) Serves(host string) bool {
 	return strings.EqualFold(host, g.url.Host) || strings.EqualFold(host, g.url.Host+":443") && g.url.Scheme == "https" && g.url.Port() == ""
 }
 
-// IsLoopback reports whether a host, with or without a port, is this machine itself.
+// IsLoopback reports whether a host, with or without a port, is the local machine.
 func IsLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -168,7 +168,7 @@ func IsLoopback(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// Who returns who sends a request. The error is a [*Denied].
+// Who returns the sender of a request. The error is a [*Denied].
 func (g *Gate) Who(r *http.Request) (Identity, error) {
 	switch {
 	case g.local != nil:
@@ -182,7 +182,7 @@ func (g *Gate) Who(r *http.Request) (Identity, error) {
 	}
 }
 
-// named believes the header of the proxy.
+// named returns the sender that the proxy names in its header.
 func (g *Gate) named(r *http.Request) (Identity, error) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !g.trusts(from.Addr().Unmap()) {
@@ -207,7 +207,7 @@ func (g *Gate) trusts(from netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(network netip.Prefix) bool { return network.Contains(from) })
 }
 
-// as refuses somebody who may do nothing.
+// as refuses an identity without rights.
 func (g *Gate) as(who Identity) (Identity, error) {
 	if who.Role == RoleNone {
 		return Identity{}, denied(Refused, "%s may not use this console; whoever runs it can list them", who.Name)
@@ -223,7 +223,7 @@ func (g *Gate) bearer(r *http.Request) (Identity, error) {
 	return g.holder(r, token)
 }
 
-// holder returns whose token it is. An address that sends wrong ones is refused for a while.
+// holder returns the owner of a token. An address that sends wrong tokens is refused for a while.
 func (g *Gate) holder(r *http.Request, token string) (Identity, error) {
 	from := r.RemoteAddr
 	if addr, err := netip.ParseAddrPort(from); err == nil {
@@ -246,8 +246,8 @@ type Reason string
 
 // The reasons.
 const (
-	NotSignedIn Reason = "not_signed_in" // nobody says who asks
-	Refused     Reason = "refused"       // who asks may not
+	NotSignedIn Reason = "not_signed_in" // the sender is unknown
+	Refused     Reason = "refused"       // the sender has no right
 	TooMany     Reason = "too_many"      // after too many wrong tokens
 	Foreign     Reason = "foreign"       // another page sent the form
 )
@@ -255,7 +255,7 @@ const (
 // Reasons returns every [Reason].
 func Reasons() []Reason { return []Reason{NotSignedIn, Refused, TooMany, Foreign} }
 
-// Denied says why a request is not obeyed.
+// Denied is the reason why a request is denied.
 type Denied struct {
 	Reason Reason
 	text   string

@@ -15,19 +15,19 @@ import (
 
 const (
 	idLength = 26 // of [rand.Text]
-	// sessionLife is how long a sign-in lasts.
+	// sessionLife is how long a session lasts.
 	sessionLife = 12 * time.Hour
-	// maxSessions bounds the sessions; beyond it the one that ends first is ended.
+	// maxSessions bounds the sessions. A new one closes the session that would end first.
 	maxSessions = 1000
 )
 
-// session is a sign-in.
+// session is the session of a person.
 type session struct {
 	name string
 	ends time.Time
 }
 
-// SignIn begins the session of whoever has the token.
+// SignIn begins a session for the owner of a token.
 func (g *Gate) SignIn(w http.ResponseWriter, r *http.Request, token string) (Identity, error) {
 	who, err := g.holder(r, token)
 	if err != nil {
@@ -44,7 +44,7 @@ func (g *Gate) SignIn(w http.ResponseWriter, r *http.Request, token string) (Ide
 	return who, nil
 }
 
-// makeRoom ends what is over, and one more session when there are too many. The caller locks.
+// makeRoom removes sessions that ended, and one more if there are too many. The caller locks.
 func (g *Gate) makeRoom(now time.Time) {
 	if len(g.sessions) < maxSessions {
 		return
@@ -82,7 +82,7 @@ func (g *Gate) inSession(r *http.Request) (Identity, error) {
 	return g.as(Identity{Name: s.name, Role: g.roles[s.name], SignedIn: true})
 }
 
-// cookieName returns the name under which a browser keeps the session. The prefix makes browsers refuse one that another host set.
+// cookieName returns the name of the session cookie. Its prefix makes browsers refuse a cookie that another host set.
 func (g *Gate) cookieName() string {
 	if g.Encrypted() {
 		return "__Host-switchback-session"
@@ -94,7 +94,7 @@ func (g *Gate) setCookie(w http.ResponseWriter, value string, age int) {
 	http.SetCookie(w, &http.Cookie{Name: g.cookieName(), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: g.Encrypted(), SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure where loopback is served without TLS
 }
 
-// cookie returns the session id of a request; "" is none.
+// cookie returns the session id of a request; "" without one.
 func (g *Gate) cookie(r *http.Request) string {
 	c, err := r.Cookie(g.cookieName())
 	if err != nil || len(c.Value) != idLength {
@@ -103,7 +103,7 @@ func (g *Gate) cookie(r *http.Request) string {
 	return c.Value
 }
 
-// FormToken returns what every form of a page carries, and begins a session where there is none. Another page can send the cookie along,
+// FormToken returns the token that every form of a page contains, and begins a session if there is none. Another page can send the cookie,
 // but cannot read the token.
 func (g *Gate) FormToken(w http.ResponseWriter, r *http.Request, who Identity) string {
 	id := g.cookie(r)
@@ -135,7 +135,7 @@ func (g *Gate) FromOurPage(r *http.Request) error {
 	return nil
 }
 
-// OwnForm refuses a form without the token of the session in which its page was loaded.
+// OwnForm refuses a form without the token of the session that loaded its page.
 func (g *Gate) OwnForm(r *http.Request, who Identity, token string) error {
 	id := g.cookie(r)
 	if id == "" || !hmac.Equal([]byte(token), []byte(g.sign(id, who))) {
@@ -145,10 +145,10 @@ func (g *Gate) OwnForm(r *http.Request, who Identity, token string) error {
 }
 
 const (
-	// triesAtOnce is how many wrong tokens an address may send at once; one more is allowed each tryAgain.
+	// triesAtOnce is how many wrong tokens an address may send at once. Each tryAgain allows one more.
 	triesAtOnce = 10
 	tryAgain    = 6 * time.Second
-	// maxAddresses bounds the addresses that are remembered.
+	// maxAddresses bounds the addresses in memory.
 	maxAddresses = 4096
 )
 
@@ -160,7 +160,7 @@ type failures struct {
 	from map[string]*rate.Limiter
 }
 
-// mayTry reports whether another token of an address is looked at.
+// mayTry reports whether an address may send another token.
 func (f *failures) mayTry(address string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *failures) mayTry(address string) bool {
 	return l == nil || l.TokensAt(f.now()) >= 1
 }
 
-// note counts a wrong token. Where there is no room for the address, those go that could send as many as a new one.
+// note counts a wrong token. If there are too many addresses, it removes those that may send as many tokens as a new one.
 func (f *failures) note(address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +181,7 @@ func (f *failures) note(address string) {
 		}
 	}
 	if len(f.from) >= maxAddresses {
-		address = "" // all that have no place share one
+		address = "" // all other addresses share one counter
 	}
 	if f.from[address] == nil {
 		f.from[address] = rate.NewLimiter(rate.Every(tryAgain), triesAtOnce)
@@ -189,7 +189,7 @@ func (f *failures) note(address string) {
 	f.from[address].AllowN(now, 1)
 }
 
-// household returns what stands for a client: its address, or of IPv6, where each has very many, the network.
+// household returns the address of a client; for IPv6 its network, because a client has very many addresses.
 func household(addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Is4() {

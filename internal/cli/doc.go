@@ -1,5 +1,5 @@
-// Package cli is the kit of both programs: the order of their help and its examples, hints for a flag that is misspelled, where a
-// pipeline file may be named, text that is safe for a terminal, a screen that is redrawn, exit codes, and what a binary was built from.
+// Package cli has what the command lines of both programs share: groups and examples of their help, hints for misspelled flags, the ways to
+// name a pipeline file, safe text and screens for terminals, exit codes, and the build of the binary.
 //
-// It knows no command and no flag of a program by itself, reads no input and decides nothing.
+// It knows no command of a program, reads no input and decides nothing.
 package cli

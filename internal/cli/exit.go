@@ -84,7 +84,7 @@ func ExitHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// What a build without version control is told of by the linker (-X), see deploy/Dockerfile. Only strings can be set so.
+// The linker sets these (-X) in a build without version control (see deploy/Dockerfile). It can set only strings.
 //
 //nolint:gochecknoglobals // the linker writes them; nothing else does
 var (
@@ -92,12 +92,12 @@ var (
 	stampedCommit  string
 )
 
-// Build says what a binary was built from.
+// Build is what a binary was built from.
 type Build struct {
-	Version  string `json:"version"`               // such as v1.2.3, or a pseudo-version; "(devel)" when nothing named one
-	Commit   string `json:"commit"`                // 40 hexadecimal digits, 12 when only a pseudo-version names it, "" when not known
+	Version  string `json:"version"`               // such as v1.2.3, or a pseudo-version; "(devel)" if it is unknown
+	Commit   string `json:"commit"`                // 40 hexadecimal digits, 12 if only a pseudo-version names it, "" if it is unknown
 	Modified bool   `json:"modified"`              // the working tree had changes that are in no commit
-	Time     string `json:"commit_time,omitempty"` // of the commit, RFC 3339; "" when not known
+	Time     string `json:"commit_time,omitempty"` // of the commit, RFC 3339; "" if it is unknown
 	Go       string `json:"go"`                    // such as go1.26.8
 	Platform string `json:"platform"`              // such as linux/amd64
 }
@@ -116,7 +116,7 @@ const develVersion = "(devel)"
 // pseudoVersion matches the versions that Go makes of commits without a tag, with and without +incompatible and +dirty.
 var pseudoVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:[0-9A-Za-z.-]+\.)?\d{14}-([0-9a-f]{12})(?:\+|$)`)
 
-// buildOf prefers what the builder named over what the toolchain saw: an image may be built from a copy of the files.
+// buildOf prefers the values of the linker over those of the toolchain: an image may be built from a copy of the files.
 func buildOf(build *debug.BuildInfo, version, commit string) Build {
 	info := Build{
 		Version: cmp.Or(version, build.Main.Version, develVersion), Commit: commit,
@@ -141,7 +141,7 @@ func buildOf(build *debug.BuildInfo, version, commit string) Build {
 	return info
 }
 
-// Label is version and commit with a blank between them, as the metric of the build has them.
+// Label returns version and commit with a blank between them, as in the metric of the build.
 func (i Build) Label() string {
 	if i.Commit == "" {
 		return i.Version
@@ -149,12 +149,12 @@ func (i Build) Label() string {
 	return i.Version + " " + i.Commit
 }
 
-// String is the Info in one line, such as "v1.2.3 (commit 0123456789ab, go1.26.8 linux/amd64)".
+// String returns the Build in one line, such as "v1.2.3 (commit 0123456789ab, go1.26.8 linux/amd64)".
 func (i Build) String() string {
 	return fmt.Sprintf("%s (commit %s, %s %s)", i.Version, i.commit(12), i.Go, i.Platform)
 }
 
-// commit writes the commit with at most so many digits.
+// commit returns the commit with at most so many digits.
 func (i Build) commit(digits int) string {
 	text := cmp.Or(i.Commit[:min(digits, len(i.Commit))], "unknown")
 	if i.Modified {

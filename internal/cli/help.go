@@ -15,14 +15,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// CommandGroup is commands that are for the same.
+// CommandGroup is a group of commands in the help.
 type CommandGroup struct {
 	Title    string // as it is printed, without a colon
 	Commands []string
 }
 
-// ArrangeHelp puts the commands of a program into groups, in their order, and gives each command its examples, by its path without the
-// program's name: "topics ensure". help and completion go into the last group.
+// ArrangeHelp puts the commands of a program into groups, in their order, and adds the examples of each command. The key of an example is the
+// path of the command without the program's name, such as "topics ensure". help and completion go into the last group.
 func ArrangeHelp(root *cobra.Command, groups []CommandGroup, examples map[string]string) {
 	last := ""
 	for _, g := range groups {
@@ -41,7 +41,7 @@ func ArrangeHelp(root *cobra.Command, groups []CommandGroup, examples map[string
 	root.SetUsageFunc(usage)
 }
 
-// HelpWidth is how many columns a line of help has at most. Examples are one line each, since they are pasted.
+// HelpWidth is the greatest width of a line of help. Examples are longer: each is one line, because people paste it.
 const HelpWidth = 80
 
 // fitHelp breaks the lines of each command's description.
@@ -52,7 +52,7 @@ func fitHelp(cmd *cobra.Command) {
 	}
 }
 
-// fitText breaks paragraphs into lines that fit. A line that is indented stays as it is: it is part of a table.
+// fitText breaks paragraphs into lines that fit. An indented line is part of a table and stays as it is.
 func fitText(text string) string {
 	var out, words []string
 	end := func() {
@@ -86,7 +86,7 @@ func giveExamples(root, cmd *cobra.Command, examples map[string]string) {
 	}
 }
 
-// flagGroup is the annotation of a flag that has a heading of its own in the help.
+// flagGroup is the annotation of a flag with the heading above it in the help.
 const flagGroup = "flag-group"
 
 // GroupFlags puts the flags that register adds under a heading of their own in the command's help.
@@ -131,7 +131,7 @@ func flagSections(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// usage prints how a command is called by cobra's template, with its flags in sections and within [HelpWidth].
+// usage prints the usage of a command by cobra's template, with its flags in sections and within [HelpWidth].
 func usage(cmd *cobra.Command) error {
 	const begins, ends = "{{if .HasAvailableLocalFlags}}", "{{end}}"
 	text := cmd.UsageTemplate()
@@ -153,15 +153,15 @@ func usage(cmd *cobra.Command) error {
 	return t.Execute(cmd.OutOrStderr(), cmd)
 }
 
-// listed is the entry of a command in a list of commands, behind two blanks.
+// listed returns the entry of a command in a list of commands, without its indent.
 func listed(name string, padding int, short string) string {
 	return strings.TrimPrefix(WrapText(fmt.Sprintf("  %-*s %s", padding, name, short), HelpWidth, strings.Repeat(" ", padding+3)), "  ")
 }
 
-// executeFlag is the flag of commands that change something only with it.
+// executeFlag is the flag with which a command makes its change.
 const executeFlag = "execute"
 
-// FlagHint says what to write instead of the flag that err, an error of reading the flags of cmd, does not know; "" when nothing is near.
+// FlagHint returns what to write instead of an unknown flag. err is the error of parsing the flags of cmd. It returns "" if no flag is near.
 func FlagHint(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -172,7 +172,7 @@ func FlagHint(cmd *cobra.Command, err error) string {
 		return "a dry run is the default: leave --" + name + " out; --" + executeFlag + " makes the change"
 	}
 	if len(name) < 2 {
-		return "" // one letter is near to every other
+		return "" // every one-letter name is near
 	}
 	if near := config.Nearest(name, shownFlags(cmd)); near != "" {
 		return "did you mean --" + near + "?"
@@ -180,12 +180,12 @@ func FlagHint(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// dryRunWords lists what other tools call a run that changes nothing.
+// dryRunWords returns the names of other tools for a run that changes nothing.
 func dryRunWords() []string {
 	return []string{"dry-run", "dryrun", "dry", "no-execute", "noop", "preview", "what-if"}
 }
 
-// shownFlags lists the flags that a command shows.
+// shownFlags returns the flags in the help of a command.
 func shownFlags(cmd *cobra.Command) (names []string) {
 	for _, set := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
 		set.VisitAll(func(f *pflag.Flag) {

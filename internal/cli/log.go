@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// NewLogger gives a logger with times in UTC that writes text on a terminal and one JSON object a line elsewhere. level is debug, info,
-// warn or error; empty means info. What is set in the LevelVar later counts from then on.
+// NewLogger returns a logger with times in UTC that writes text on a terminal, and one JSON object per line elsewhere. level is debug, info,
+// warn or error; empty means info. The LevelVar changes the level later.
 func NewLogger(w io.Writer, level string) (*slog.Logger, *slog.LevelVar, error) {
 	l := new(slog.LevelVar)
 	if level != "" {
@@ -22,7 +22,7 @@ func NewLogger(w io.Writer, level string) (*slog.Logger, *slog.LevelVar, error) 
 	return slog.New(logHandler(w, l, terminal)), l, nil
 }
 
-// logHandler writes for a person or for a program. A person's text is quoted where it could steer a terminal.
+// logHandler returns a handler for a person or for a program. It quotes text that could steer a terminal.
 func logHandler(w io.Writer, level slog.Leveler, terminal bool) slog.Handler {
 	utc := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindTime {
@@ -37,8 +37,7 @@ func logHandler(w io.Writer, level slog.Leveler, terminal bool) slog.Handler {
 	return slog.NewJSONHandler(w, options)
 }
 
-// EncodeJSON writes a value as JSON. What could steer a terminal is escaped, which leaves the value
-// what it is.
+// EncodeJSON returns a value as JSON. Characters that could steer a terminal are escaped, which does not change the value.
 func EncodeJSON(v any, indent string) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -50,7 +49,7 @@ func EncodeJSON(v any, indent string) (string, error) {
 	return escapeControls(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// escapeControls writes control characters beyond those of ASCII as \u escapes. Line breaks are JSON's own.
+// escapeControls writes control characters outside of ASCII as \u escapes. Line breaks are part of the JSON.
 func escapeControls(text string) string {
 	if strings.IndexFunc(text, SteersInText) < 0 {
 		return text

@@ -10,27 +10,27 @@ import (
 // PipelineFileVariable is the environment variable that names the pipeline file.
 const PipelineFileVariable = "SWITCHBACK_CONFIG"
 
-// PipelineFileHelp is what the help of both programs says of it.
+// PipelineFileHelp is the sentence about it in the help of both programs.
 const PipelineFileHelp = "Commands with a pipeline file (YAML) take it by -c FILE, as an argument where they have no other, or by " + PipelineFileVariable + "."
 
 // PipelineFileUsage describes the flag -c.
 const PipelineFileUsage = "pipeline file (YAML); also as an argument, or by " + PipelineFileVariable
 
-// ErrNoPipelineFile says that nothing names a pipeline file.
+// ErrNoPipelineFile means that nothing names a pipeline file.
 var ErrNoPipelineFile = errors.New("no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by " + PipelineFileVariable)
 
-// NamedPipelineFile is where a pipeline file can be named. What is nil was not given; what is given and empty is a mistake, such as a shell
-// variable that is not set. An empty environment variable counts as not given, as the shell has it.
+// NamedPipelineFile has the names of a pipeline file from each place; nil is no name. An empty name is a mistake, such as a shell variable
+// that is not set. An empty environment variable is no name.
 type NamedPipelineFile struct {
 	Flag, Argument *string
 	Environment    string
 }
 
-// PipelineFile is the file that is meant, and what named it: "-c", "the argument" or "SWITCHBACK_CONFIG".
+// PipelineFile is the chosen file and the place that named it: "-c", "the argument" or "SWITCHBACK_CONFIG".
 type PipelineFile struct{ File, By string }
 
-// Choose gives the file that is meant. It is [ErrNoPipelineFile] when nothing names one, and another error when a name is empty or two
-// places name different files.
+// Choose returns the named file. The error is [ErrNoPipelineFile] if nothing names one. A name that is empty, and two different files, are
+// other errors.
 func (n NamedPipelineFile) Choose() (PipelineFile, error) {
 	var chosen PipelineFile
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func orNil(text string) *string {
 	return &text
 }
 
-// sameFile reports whether two names are those of one file, which need not be there.
+// sameFile reports whether two names are those of one file, which need not exist.
 func sameFile(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// FitScreen makes text fit a terminal: no line is longer than width, and there is one line less than height, since the cursor needs one. A
-// width of 0 or 1 is not known. Lines lose what would move the cursor or colour the screen: texts come from services and persons.
+// FitScreen returns the lines of a text that fit a terminal: at most width characters each, and fewer lines than height, because the cursor
+// needs one. A width of 0 or 1 is unknown. Lines lose characters that steer a terminal.
 func FitScreen(text string, width, height int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 2 && len(lines) > height-1 {
@@ -30,7 +30,7 @@ func FitScreen(text string, width, height int) []string {
 	return lines
 }
 
-// StaleLine is the line that says that a picture is an old one, with its end of line, and why; "" without trouble.
+// StaleLine returns the line that marks a picture as old, with the reason and a line break; "" without trouble.
 func StaleLine(of, now time.Time, trouble error) string {
 	if trouble == nil {
 		return ""
@@ -38,14 +38,14 @@ func StaleLine(of, now time.Time, trouble error) string {
 	return fmt.Sprintf("NOT NEW, of %s ago: %v\n", now.Sub(of).Round(time.Second), strings.ReplaceAll(trouble.Error(), "\n", " "))
 }
 
-// RedrawScreen puts lines in the place of those before (ECMA-48: CUP, EL, ED). What was there is overwritten and not cleared first, so
-// that nothing flickers.
+// RedrawScreen replaces the lines on a terminal (ECMA-48: CUP, EL, ED). It overwrites them without clearing the screen first, which would
+// flicker.
 func RedrawScreen(out io.Writer, lines []string) error {
 	_, err := io.WriteString(out, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 	return err
 }
 
-// TerminalSize gives how to ask for the columns and rows of the terminal that out is; they may change.
+// TerminalSize returns a function that asks for the present columns and rows of a terminal. terminal is false if out is none.
 func TerminalSize(out io.Writer) func() (width, height int, terminal bool) {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -60,20 +60,20 @@ func TerminalSize(out io.Writer) func() (width, height int, terminal bool) {
 	}
 }
 
-// LineBreaks says what becomes of line breaks and tabs.
+// LineBreaks is how [CleanText] treats line breaks and tabs.
 type LineBreaks bool
 
-// The ways.
+// The ways to treat them.
 const (
 	OneLine   LineBreaks = false // they become blanks
 	KeepLines LineBreaks = true
 )
 
-// Steers says whether a terminal obeys a character instead of showing it: an escape sequence, a bell, a line break, a change of
+// Steers reports whether a terminal obeys a character instead of showing it: an escape sequence, a bell, a line break, a change of
 // direction.
 func Steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
-// SteersInText is [Steers] for text of several lines, in which a line break is none.
+// SteersInText is [Steers] for text of several lines, which may contain line breaks.
 func SteersInText(r rune) bool { return r != '\n' && Steers(r) }
 
 // CleanText makes text safe for a terminal: a character that steers it becomes the replacement character.
@@ -101,8 +101,8 @@ func CutText(text string, n int) string {
 	return string([]rune(text)[:max(n-1, 0)]) + "…"
 }
 
-// WrapText breaks a line at its spaces, so that it fits so many columns; the lines below the first are set in. A word that is wider by
-// itself stays whole. With no width the line stays as it is.
+// WrapText breaks a line at its spaces so that it fits so many columns, and indents the lines below the first. A word that is wider than a
+// line stays whole. Without a width the line stays as it is.
 func WrapText(line string, width int, indent string) string {
 	if width <= 0 || utf8.RuneCountInString(line) <= width {
 		return line

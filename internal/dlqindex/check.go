@@ -21,7 +21,7 @@ import (
 // maxFaults is how many faults of one kind a check names; the rest is counted.
 const maxFaults = 10
 
-// Checked is what a check found.
+// Checked is the result of a check.
 type Checked struct {
 	Letters int      `json:"letters"` // compared
 	Total   int      `json:"faults"`
@@ -29,7 +29,7 @@ type Checked struct {
 }
 
 // Check reads both topics again, up to where the index has read them, and compares every letter that they have with its
-// row: what it says of the record, and its state. It also compares the counters with a recount. It changes nothing.
+// row: the record and the state. It also compares the counters with a recount. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
 	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}, found: Checked{Faults: []string{}}}
 	if err := c.look(ctx); err != nil {
@@ -53,7 +53,7 @@ type checker struct {
 	syncer
 	digests
 	want  map[uint64]digest              // by the digest of the letter's id
-	told  map[uint64]*deadletters.Letter // those whose record says that a replay failed in other software
+	told  map[uint64]*deadletters.Letter // letters whose record reports that a replay failed in other software
 	kinds map[string]int
 	found Checked
 }
@@ -163,7 +163,7 @@ func (c *checker) compare(t *tx) error {
 	return nil
 }
 
-// differences reports each counter that a recount gives another value.
+// differences reports each counter that differs from a recount.
 func differences[K, V comparable](c *checker, what string, have, want map[K]V) {
 	for key, n := range want {
 		if have[key] != n {

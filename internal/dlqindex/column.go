@@ -44,7 +44,7 @@ type row struct {
 	box          *deadletters.BBox // of the feature, if its header can be read
 	problems     string            // one a line
 	editOf       string            // position of the record that its record is an edit of
-	stateDLQ     string            // position of the record that its state speaks of
+	stateDLQ     string            // position of the record that its state is about
 	stateProblem string            // why its state cannot be read
 }
 

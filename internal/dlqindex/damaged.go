@@ -64,7 +64,7 @@ func (s *Store) inspect(ctx context.Context) error {
 		}
 		if _, damaged := errors.AsType[*DamagedError](err); damaged {
 			return err
-		} // another error, such as that of a table that is not there yet, is that of the first use
+		} // any other error, such as a missing table, appears at the first use
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (e *entries) of(l *deadletters.Letter) (made entry, bytes int) {
 	return made, len(made.raw) + len(made.bytes) + len(made.row.headers) + len(made.Key)
 }
 
-// after takes over how many records of the letter came before, and when the first of them died.
+// after adds the records of the letter that came before, and the time when the first of them died.
 func (e *entry) after(engine Engine, deaths int, first time.Time) {
 	e.Deaths += deaths
 	if first.Before(e.FirstAt) {

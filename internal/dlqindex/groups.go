@@ -166,7 +166,7 @@ type DayCount struct {
 type Stats struct {
 	Letters  int                        // that the topic has
 	Statuses map[deadletters.Status]int // of those; the unreadable are under ""
-	PutBack  int                        // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
+	PutBack  int                        // of those discarded: a replay sent them to a topic where nobody reports their outcome
 	Pending  []DayCount                 // the newest day first, then the most
 	Lost     int                        // pending letters that retention deleted before anybody looked at them
 	Oldest   *deadletters.Letter        // the pending letter whose first death was the earliest; nil if none is pending

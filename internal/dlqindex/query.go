@@ -92,7 +92,7 @@ func among[T ~string](c *condition, column string, values []T) {
 	}
 }
 
-// condition returns what the rows of a query's letters fulfil, as [deadletters.Filter.Match] says it in Go.
+// condition returns the condition of a query on its rows. It selects the same letters as [deadletters.Filter.Match].
 func (d *DLQ) condition(q Query) *condition {
 	c := &condition{engine: d.store.engine}
 	c.add("q.dlq = ? AND q.gone = ?", d.number, flag(q.Gone))
@@ -115,7 +115,7 @@ func (d *DLQ) condition(q Query) *condition {
 	return c
 }
 
-// meets says in SQL what [deadletters.BBox.Meets] says in Go. Edges that are NULL meet nothing.
+// meets is [deadletters.BBox.Meets] in SQL. Edges that are NULL meet nothing.
 func (c *condition) meets(b *deadletters.BBox) {
 	if b == nil {
 		return

@@ -25,7 +25,7 @@ type Source struct {
 	DLQ    string // topic
 	Status string // topic with the states; empty for a DLQ of other software, whose letters are all pending
 
-	// States is where the status topic is read from, in place of the cluster; StatesID tells it from others. nil is the cluster.
+	// States is read in place of the status topic; nil reads the cluster. StatesID identifies it.
 	States   kafka.Log
 	StatesID string
 
@@ -71,7 +71,7 @@ type Progress struct {
 	Anew        string // why the sync starts from the beginning again; empty if it does not, or if the index was empty
 }
 
-// Synced is what a sync did.
+// Synced is the result of a sync.
 type Synced struct {
 	Letters int           `json:"letters"`        // records of the DLQ that were indexed
 	States  int           `json:"states"`         // records of the status topic that were indexed
@@ -138,7 +138,7 @@ type syncer struct {
 	read, total int64
 }
 
-// facts is what the cluster reports about the topics.
+// facts are the IDs and offsets of the topics.
 type facts struct {
 	cluster, topicID, statusID string
 	letters, states            map[int32]kafka.Span
@@ -233,7 +233,7 @@ func (y *syncer) ends() map[string]int64 {
 // manyRecords is from how many new records on the tables are analysed for the query planner.
 const manyRecords = 10_000
 
-// analyse tells the query planner how many rows there are. PostgreSQL does so by itself, but some time later. SQLite looks
+// analyse counts the rows for the query planner. PostgreSQL does so by itself, but later. SQLite looks
 // only at tables that have grown much, and at some of their rows.
 func (y *syncer) analyse(ctx context.Context) error {
 	if y.total == 0 || y.total < manyRecords && y.session.engine == PostgreSQL {

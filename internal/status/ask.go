@@ -30,7 +30,7 @@ const (
 	metricBuild       = "switchback_build_info"
 )
 
-// cause is what is wrong with a connection, without the address that stands beside it.
+// cause returns the error of a connection without its address.
 func cause(err error) error {
 	if op, is := errors.AsType[*net.OpError](err); is {
 		return op.Err
@@ -38,8 +38,8 @@ func cause(err error) error {
 	return err
 }
 
-// Ask reads the metrics of one instance of the pipeline. Whatever else answers there, another pipeline on the same machine for
-// one, says nothing about this one.
+// Ask reads the metrics of one instance of the pipeline. The answer of anything else, such as another pipeline on the same machine, is an
+// error in the instance.
 func Ask(ctx context.Context, address, pipeline string) Instance {
 	i := Instance{Metrics: address, Dependencies: []Dependency{}}
 	families, err := scrape(ctx, address)
@@ -77,7 +77,7 @@ func Ask(ctx context.Context, address, pipeline string) Instance {
 	return i
 }
 
-// notOf says why the answer is none of the pipeline's; "" when it is.
+// notOf says why the answer is not that of an instance of the pipeline; "" if it is.
 func notOf(pipeline string, build []*dto.Metric) string {
 	const ask = "; name the instances of this one with --metrics"
 	if len(build) == 0 {

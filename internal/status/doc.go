@@ -1,9 +1,9 @@
-// Package status gathers how a pipeline is, from outside of its instances: what was ordered for it, how far its group has
-// come, what waits, and what its instances say of the services that they depend on. It only reads.
+// Package status gathers the state of a pipeline from outside of its instances: the last order for it, the position of its group, the
+// waiting records, and what its instances report about their dependencies. It only reads.
 //
-// Each instance announces the fingerprint of its mapping to the group ([Announcement]); [CompareMappings] tells who runs another one.
-// The fingerprint itself is computed by internal/pipeline.
+// Each instance announces the fingerprint of its mapping to the group ([Announcement]). [CompareMappings] finds instances with another one.
+// internal/pipeline computes the fingerprint.
 //
-// Counts are differences of offsets. Where a topic is written in transactions, some offsets hold a marker and no record, so
-// they are upper bounds; what is finished is always counted as zero.
+// Counts are differences of offsets. In a topic that is written in transactions some offsets are markers, so counts are upper bounds. They
+// are zero if everything is finished.
 package status

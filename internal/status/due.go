@@ -18,15 +18,15 @@ import (
 var errFound = errors.New("found")
 
 const (
-	// timeReads is how many partitions are read at once.
+	// timeReads bounds the partitions that are read at once.
 	timeReads = 8
-	// firstOffsets is how many offsets of a partition are read before all the others.
+	// firstOffsets is the number of offsets that the first read of a partition covers.
 	firstOffsets = 4
 )
 
-// Times reads, of each partition in which records wait, the first one: when the first of each retry topic is due, and since when the oldest
-// of the source waits. All records of a retry topic wait equally long, so the first is the earliest of its partition. One that does not say
-// when it is due says nothing. Who shows these times often keeps them for some seconds.
+// Times reads the first waiting record of each partition: when the first record of each retry topic is due, and since when the oldest record
+// of the source waits. All records of a retry topic wait equally long, so the first one is the earliest of its partition. A record without
+// a due time is ignored. A caller that shows these times often should keep them for some seconds.
 func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 	var mu sync.Mutex
 	reads, bounded := errgroup.WithContext(ctx)
@@ -52,7 +52,7 @@ func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 				defer mu.Unlock()
 				f.noteOldest(r)
 			})
-			if err != nil { // the rest is known all the same
+			if err != nil { // the other times are known
 				mu.Lock()
 				defer mu.Unlock()
 				f.LagUnknown = err.Error()
@@ -70,7 +70,7 @@ func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 	return err
 }
 
-// noteOldest takes over the timestamp of a record that is consumed next of its partition.
+// noteOldest notes the timestamp of the next record of a partition.
 func (f *Flow) noteOldest(r *kgo.Record) {
 	switch at := r.Timestamp.UTC(); {
 	case at.UnixMilli() <= 0:
@@ -80,13 +80,13 @@ func (f *Flow) noteOldest(r *kgo.Record) {
 	}
 }
 
-// first calls fn with the first record that waits in a partition, if there is one. A record that is too large comes without its value.
+// first calls fn with the first waiting record of a partition, if there is one. A record that is too large comes without its value.
 func first(ctx context.Context, cl *kgo.Client, topic string, p kafka.PartitionLag, fn func(*kgo.Record)) error {
 	found := func(r *kgo.Record) error {
 		fn(r)
 		return errFound
 	}
-	from, near := p.End-p.Lag, min(p.End-p.Lag+firstOffsets, p.End) // a broker sends as much as is asked for
+	from, near := p.End-p.Lag, min(p.End-p.Lag+firstOffsets, p.End) // a broker sends as much as the span allows
 	for _, span := range []kafka.Span{{Start: from, End: near}, {Start: near, End: p.End}} {
 		err := kafka.ScanWith(ctx, cl, topic, map[int32]kafka.Span{p.Partition: span}, 0, found, func(l *recordbatch.Large) error { return found(l.Record) })
 		if errors.Is(err, errFound) {

@@ -23,8 +23,8 @@ type Counter interface {
 	Read(ctx context.Context) (deadletters.Count, error)
 }
 
-// Gather makes the report. view is what the control topic says; metrics are the addresses, host:port, of the instances that
-// are asked. An instance that does not answer is part of the report and no error, and so are dead letters that cannot be counted.
+// Gather returns the report. view is the state of the control topic; metrics are the addresses, host:port, of the instances to ask. An
+// instance that does not answer, and dead letters that cannot be counted, are part of the report and no error.
 func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View, metrics []string, letters Counter) (Report, error) {
 	flow, err := GatherFlow(ctx, cfg, admin, view)
 	if err != nil {
@@ -37,7 +37,7 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 	return r, nil
 }
 
-// GatherFlow asks the brokers how records move. view is what the control topic says.
+// GatherFlow asks the brokers how records move. view is the state of the control topic.
 func GatherFlow(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View) (Flow, error) {
 	f := Flow{Pipeline: cfg.Pipeline.ID, State: orderOf(view.Pipeline), Batches: []Batch{}}
 	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {
@@ -50,7 +50,7 @@ func GatherFlow(ctx context.Context, cfg *config.Config, admin *kadm.Client, vie
 	return f, f.offsets(ctx, cfg, admin)
 }
 
-// countBound is how long a report waits for the count of dead letters. The next look of a watch goes on from there.
+// countBound is how long a report waits for the count of dead letters. The next report of a watch continues the count.
 const countBound = 5 * time.Second
 
 func deadLetters(ctx context.Context, letters Counter) DeadLetters {
@@ -70,7 +70,7 @@ func deadLetters(ctx context.Context, letters Counter) DeadLetters {
 	return out
 }
 
-// offsets adds the source's lag and what waits in the retry topics.
+// offsets adds the lag of the source and the waiting records of the retry topics.
 func (f *Flow) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Client) error {
 	all, err := topics.Backlogs(ctx, admin, cfg, kafka.Stable)
 	if err != nil {
@@ -107,7 +107,7 @@ func membersOf(group kadm.DescribedGroup, topic string) []Member {
 	return all
 }
 
-// memberOf describes one member. While the group rebalances, brokers do not return what members announce: it is unknown then.
+// memberOf describes one member. Its mapping is unknown while the group rebalances, because brokers do not return announcements then.
 func memberOf(m kadm.DescribedGroupMember, topic string) Member {
 	one := Member{Name: m.ClientID, Host: strings.TrimPrefix(m.ClientHost, "/"), Partitions: []int32{}}
 	if m.InstanceID != nil {
