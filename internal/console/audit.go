@@ -15,13 +15,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// AuditAnswer has a page of the events of the audit topic, or of what operators did with each command.
+// AuditAnswer is a page of the events of the audit topic, or of the actions of each command.
 type AuditAnswer struct {
 	Fresh   Freshness       `json:"fresh"`
 	Events  []audit.Event   `json:"events"`            // the newest first; empty with operations=true
 	Actions []replay.Action `json:"actions,omitempty"` // the newest first; with operations=true
-	Total   int             `json:"total"`             // that the filters select, on all pages
-	Next    string          `json:"next,omitempty"`    // cursor of the next page; absent with the last one
+	Total   int             `json:"total"`             // entries that the filters select, on all pages
+	Next    string          `json:"next,omitempty"`    // cursor of the next page; absent on the last one
 }
 
 func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
@@ -67,18 +67,18 @@ func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
 	return out, err
 }
 
-// place is where an entry of the audit topic stands among all, the newest first.
+// place is the position of an entry of the audit topic among all entries, newest first.
 type place struct {
 	at, seq int64  // Unix milliseconds, and the place in a chain
-	of      any    // what tells it from others of the same moment
-	hash    string // of it, once it is known
+	of      any    // distinguishes it from other entries of the same moment
+	hash    string // hash of of, once it is computed
 }
 
 func placeOfEvent(e *audit.Event) place {
 	return place{at: e.Time.UnixMilli(), seq: e.Place.Seq, of: e}
 }
 
-// placeOfAction does not use what changes while the command is at work.
+// placeOfAction ignores what changes while the command runs.
 func placeOfAction(a *replay.Action) place {
 	return place{at: a.Began.UnixMilli(), of: []string{a.Operation, a.By, a.User, a.Reason}}
 }
@@ -87,7 +87,7 @@ func (p place) digest() string {
 	if p.hash != "" {
 		return p.hash
 	}
-	text, _ := json.Marshal(p.of) // it was read as JSON
+	text, _ := json.Marshal(p.of) // it was decoded from JSON
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -99,10 +99,10 @@ func (p place) compare(q place) int {
 	return strings.Compare(p.digest(), q.digest())
 }
 
-// String returns the cursor of the page behind the place.
+// String returns the cursor of the page after the place.
 func (p place) String() string { return fmt.Sprintf("%d.%d.%s", p.at, p.seq, p.digest()) }
 
-// parsePlace reads a cursor; nil is that of the first page.
+// parsePlace parses a cursor. It returns nil for the first page.
 func parsePlace(text string) (*place, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // nothing is before the first page
@@ -114,15 +114,15 @@ func parsePlace(text string) (*place, error) {
 	return &p, nil
 }
 
-// newest keeps a page of many entries in the memory of twice its limit.
+// newest selects one page of many entries. It holds at most twice its limit in memory.
 type newest[T any] struct {
 	limit int
 	after *place // nil is the first page
 	place func(*T) place
 
-	total int // also those before the page
+	total int // entries so far, including those before the page
 	kept  []T
-	older bool // than those that are kept
+	older bool // there are older entries than those kept
 }
 
 func (n *newest[T]) add(entry T) {
@@ -135,7 +135,7 @@ func (n *newest[T]) add(entry T) {
 	}
 }
 
-// cut sorts the entries, the newest first, and leaves out those beyond the limit.
+// cut sorts the entries, newest first, and drops those beyond the limit.
 func (n *newest[T]) cut() {
 	slices.SortStableFunc(n.kept, func(a, b T) int { return n.place(&a).compare(n.place(&b)) })
 	if len(n.kept) > n.limit {
@@ -143,7 +143,7 @@ func (n *newest[T]) cut() {
 	}
 }
 
-// page returns the entries, and the cursor of the next page; "" of the last one.
+// page returns the entries and the cursor of the next page, or "" on the last one.
 func (n *newest[T]) page() (entries []T, next string) {
 	if n.cut(); n.older {
 		next = n.place(&n.kept[n.limit-1]).String()

@@ -12,10 +12,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// verbReplay stands beside the verbs of [replay.Verbs].
+// verbReplay is a verb besides those of [replay.Verbs].
 const verbReplay = "replay"
 
-// changeRoutes lists the pages that lead to changes. They change nothing themselves.
+// changeRoutes lists the pages that lead to changes. The pages themselves change nothing.
 func changeRoutes() []route {
 	verb := param{"verb", "what is to be done", text, false}
 	return []route{
@@ -30,27 +30,27 @@ func changeRoutes() []route {
 type changeView struct {
 	Verb    string
 	Filter  string // as JSON, for the form
-	Letters int    // that are changed, or left
-	Changed int    // of an undo: those of them that are changed
+	Letters int    // dead letters that the change selects
+	Changed int    // of an undo: those that it changes
 	Groups  []dlq.GroupJSON
-	Undoes  string            // operation that is taken back
-	Was     []replay.Action   // what the audit topic has of it
-	Left    []replay.LeftBy   // of what an undo leaves
-	GoesOn  string            // id of the replay that goes on
-	Again   int               // of Letters: those that it reached, and that are pending again
-	Missing []string          // topics that have to be made first
-	Typed   bool              // the number has to be typed
+	Undoes  string            // operation that an undo reverses
+	Was     []replay.Action   // what the audit topic has of that operation
+	Left    []replay.LeftBy   // dead letters that an undo leaves as they are
+	GoesOn  string            // ID of the replay that is continued
+	Again   int               // of Letters: those that the replay already sent and that are pending again
+	Missing []string          // topics that must be created first
+	Typed   bool              // the number must be typed
 	Reason  string            // proposed
 	Outlook []plan.Outcome    // of a dry run
 	Summary *plan.Summary     // of a dry run
 	Draft   string            // id of the dry run
-	Waits   []replay.Obstacle // what keeps the consumer from finishing what goes back
+	Waits   []replay.Obstacle // what keeps the consumer from finishing reinjected records
 	Differs bool
-	PutBack map[string]int // of Letters that are to be reopened: how many were put back into which topic already
-	Targets map[string]int // of a DLQ without a pipeline: how many go back to which topic
+	PutBack map[string]int // of Letters that are to be reopened: how many were already put back, by topic
+	Targets map[string]int // of a DLQ without a pipeline: how many go back, by topic
 	Mapping []string
 	Canary  int
-	Planned bool // the dry run has ended
+	Planned bool // the dry run has finished
 }
 
 func (c *Console) changePage(ctx context.Context, q query) (page, error) {
@@ -66,7 +66,7 @@ func (c *Console) changePage(ctx context.Context, q query) (page, error) {
 	return c.choosing(ctx, verb, selected.Filter)
 }
 
-// choosing shows which dead letters a change is about: exactly how many, and of which groups.
+// choosing shows which dead letters a change selects: their exact number, and their groups.
 func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filter) (page, error) {
 	out := c.blank("/", capital(verb)+" dead letters")
 	var err error
@@ -165,8 +165,8 @@ func (c *Console) undoPage(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// goOnPage chooses what an operation that ended before its end did not reach: by the filter that the audit topic has of it, so also after
-// a restart, and of one that a command began.
+// goOnPage selects what an unfinished operation did not reach, by the filter in the audit topic. Therefore it also works
+// after a restart, and for an operation that a command began.
 func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 	job, err := c.changes.service.Job(ctx, q.id)
 	if err != nil {

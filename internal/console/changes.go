@@ -16,34 +16,34 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// Changes lets the pages change dead letters.
+// Changes allows the pages to change dead letters.
 type Changes struct {
-	// GoOn returns the command with which somebody goes on with an operation that ended before its end, by its verb, what it selects and, of
-	// a replay, its id; nil names none.
+	// GoOn returns the command that continues an unfinished operation, given its verb, what it selects and, for a
+	// replay, its ID. nil names no command.
 	GoOn func(by, verb string, f deadletters.Filter, replayID, reason string) func(letters int) string
 }
 
 const (
-	// keptDrafts is how many dry runs are kept, the latest.
+	// keptDrafts is how many of the latest dry runs are kept.
 	keptDrafts = 8
-	// keptActs is how many operations of this process are remembered, for what kept them from beginning.
+	// keptActs is how many operations of this process are remembered, for the error of one that did not begin.
 	keptActs = 100
-	// leasePatience is how long an operation waits for another operator's to end.
+	// leasePatience is how long an operation waits for another operator's operation to end.
 	leasePatience = 10 * time.Minute
-	// atOnce is how long a request waits for what it started, so that a small dry run needs no second look.
+	// atOnce is how long a request waits for what it started, so that a small dry run is shown immediately.
 	atOnce = 1500 * time.Millisecond
 )
 
-// workbench is what the pages start: dry runs, and operations in this process. Operations outlive it in the control topic. Safe for
-// concurrent use.
+// workbench runs what the pages start: dry runs, and operations in this process. The control topic keeps operations
+// beyond the process. It is safe for concurrent use.
 type workbench struct {
 	Changes
 	service *replay.Service
-	base    context.Context // of what is started
+	base    context.Context // of the background work
 	work    sync.WaitGroup
 
 	mu     sync.Mutex
-	drafts []*draft // the oldest first
+	drafts []*draft // oldest first
 	acts   map[string]*task
 }
 
@@ -51,7 +51,7 @@ func newWorkbench(ctx context.Context, s *replay.Service, o Changes) *workbench 
 	return &workbench{Changes: o, service: s, base: ctx, acts: map[string]*task{}}
 }
 
-// close waits for what was started, after the end of its context, and gives the plans up.
+// close waits for the background work after its context has ended, and closes the plans.
 func (w *workbench) close() {
 	w.work.Wait()
 	w.mu.Lock()
@@ -61,10 +61,10 @@ func (w *workbench) close() {
 	}
 }
 
-// task is something that runs in the background.
+// task runs in the background.
 type task struct {
 	done chan struct{} // closed at its end
-	err  error         // read it after done
+	err  error         // valid after done is closed
 }
 
 func (t *task) ended() bool {
@@ -76,25 +76,25 @@ func (t *task) ended() bool {
 	}
 }
 
-// draft is a dry run: its plan is carried out as it stands.
+// draft is a dry run. A replay executes its plan unchanged.
 type draft struct {
 	task
 	id     string
 	filter deadletters.Filter
 
-	plan     *plan.Plan // nil after an error, as what follows it is
-	mappings []string   // which mapping the running instances have, where it is another one
+	plan     *plan.Plan // nil after an error, as are the fields below
+	mappings []string   // the mappings of running instances that differ from the plan's
 	differs  bool
-	used     bool // a replay reads it; under the workbench's mutex
+	used     bool // a replay reads it; guarded by the workbench's mutex
 }
 
 func (d *draft) close() {
 	if d.plan != nil {
-		_ = d.plan.Close() // a file that is not kept
+		_ = d.plan.Close() // a temporary file
 	}
 }
 
-// dryRun starts somebody's dry run. A replay that stopped goes on under its id; else the id is empty.
+// dryRun starts a dry run for an operator. replayID is the ID of a stopped replay that continues, otherwise "".
 func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, error) {
 	d := &draft{id: cmp.Or(replayID, w.service.NewOperation("replay")), filter: f, task: task{done: make(chan struct{})}}
 	w.mu.Lock()
@@ -119,7 +119,7 @@ func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, e
 	return d, nil
 }
 
-// mappings says which running instances have another mapping than a plan, or why that is not known.
+// mappings returns which running instances have another mapping than a plan, or why that is unknown.
 func (w *workbench) mappings(p *plan.Plan) (lines []string, differs bool) {
 	c, err := w.service.Mappings(w.base, p)
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *workbench) draft(id string) (*draft, error) {
 	return nil, &fault{exit: cli.ExitNothing, text: "the dry run " + id + " is not kept: the server was started again since, or others came; choose the dead letters again"}
 }
 
-// start carries an operation out in the background. Of one id, one is at work at a time.
+// start runs an operation in the background. Only one operation with an ID runs at a time.
 func (w *workbench) start(id string, do func(context.Context) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +154,7 @@ func (w *workbench) start(id string, do func(context.Context) error) error {
 		return &fault{exit: cli.ExitRefused, text: "the server is ending; nothing was changed"}
 	}
 	if len(w.acts) >= keptActs {
-		maps.DeleteFunc(w.acts, func(_ string, a *task) bool { return a.ended() }) // the topics have what they did
+		maps.DeleteFunc(w.acts, func(_ string, a *task) bool { return a.ended() }) // the topics record what they did
 	}
 	a := &task{done: make(chan struct{})}
 	w.acts[id] = a
@@ -165,25 +165,26 @@ func (w *workbench) start(id string, do func(context.Context) error) error {
 	return nil
 }
 
-// act returns an operation of this process; nil when there is none with the id.
+// act returns an operation of this process, or nil if there is none with the ID.
 func (w *workbench) act(id string) *task {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.acts[id]
 }
 
-// consent is what a form says besides what is to be done.
+// consent is what a form contains besides the change itself.
 type consent struct {
-	by             string // who acts, for states and audit
+	by             string // the actor, for states and audit
 	reason, typed  string
 	expect, canary int
-	create         bool // the topics that a DLQ without a pipeline has for its changes
+	create         bool // create the topics that a DLQ without a pipeline needs for its changes
 	mappingDiffers bool
-	targets        bool // the topics that the headers of dead letters name
-	putBack        bool // a reopening takes what was put back already, too
+	targets        bool // send to the topics that the headers of dead letters name
+	putBack        bool // reopen what was already put back, too
 }
 
-// check refuses what was not consented to: other dead letters than were shown, a number that has to be typed and was not.
+// check refuses a change without consent: to other dead letters than were shown, or without the number that must be
+// typed.
 func (c consent) check(letters int, typed bool) error {
 	switch {
 	case strings.TrimSpace(c.reason) == "":
@@ -203,12 +204,12 @@ func letterCount(n int) string {
 	return thousands(n) + " dead letters"
 }
 
-// replay carries out a dry run.
+// replay executes a dry run.
 func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if !d.ended() || d.err != nil {
 		return usage("the dry run %s has not ended well: look at it first", d.id)
 	}
-	if err := c.check(d.plan.Changes(false), true); err != nil { // what was sent cannot be called back
+	if err := c.check(d.plan.Changes(false), true); err != nil { // what was sent cannot be undone
 		return err
 	}
 	if lines, differs := w.mappings(d.plan); differs && !d.plan.Alone() && !c.mappingDiffers {
@@ -226,7 +227,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 		return usage("%w", err)
 	}
 	if a := w.act(d.id); a != nil {
-		wait(ctx, a.done) // the control topic has the end of an operation before this process has ended with it
+		wait(ctx, a.done) // the control topic records the end of an operation before this process has finished it
 	}
 	w.mu.Lock()
 	d.used = true
@@ -242,10 +243,10 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	})
 }
 
-// numberIsTyped reports whether a change of so many that can be undone has its number typed, as at the command line.
+// numberIsTyped reports whether the number of a reversible change must be typed, as on the command line.
 func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 
-// confirm holds the number of dead letters that would be changed against the one that was shown.
+// confirm compares the number of dead letters that would change with the one that was shown.
 func (c consent) confirm(letters int) error { return c.check(letters, false) }
 
 func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent) replay.Call {
@@ -256,7 +257,7 @@ func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent
 	return call
 }
 
-// topics makes what a DLQ without a pipeline needs for its first change, with consent.
+// topics creates, with consent, the topics that a DLQ without a pipeline needs for its first change.
 func (w *workbench) topics(ctx context.Context, c consent) error {
 	missing, err := w.service.MissingTopics(ctx)
 	if err != nil || len(missing) == 0 {

@@ -13,50 +13,51 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// Options is what a [Console] answers from.
+// Options are the services behind a [Console].
 type Options struct {
 	DeadLetters *dlq.Service    // opened with [dlq.Options].Background
-	Replays     *replay.Service // nil for a DLQ besides the pipeline's own
+	Replays     *replay.Service // nil for a DLQ that is not the pipeline's own
 	Changes     *Changes        // nil is read-only; needs Replays
-	Access      *access.Gate    // who asks, and what they may
-	Metrics     []string        // host:port of the instances that are asked for their breakers
+	Access      *access.Gate    // authenticates and authorizes
+	Metrics     []string        // host:port of the instances whose breakers are shown
 	Now         func() time.Time
 
-	// Explain returns the exit code and the words of an error, as the command line has them.
+	// Explain returns the exit code and the message of an error, as on the command line.
 	Explain func(error) (cli.Exit, error)
 }
 
 const (
-	// patience is how long a request waits for a refresh of the index before it is answered from what there is.
+	// patience is how long a request waits for a refresh of the index before it is answered from older data.
 	patience = 3 * time.Second
-	// firstPatience is how long it waits while the index has never been read. It ends before answerTimeout.
+	// firstPatience is how long it waits if the index was never filled. It is shorter than answerTimeout.
 	firstPatience = 15 * time.Second
-	// rest is how long a refresh counts as new.
+	// rest is how long a refresh counts as current.
 	rest = time.Second
-	// answerTimeout bounds the work on one answer. refreshTimeout bounds one refresh; the next goes on where it stopped.
+	// answerTimeout bounds the work on one answer. refreshTimeout bounds one refresh; the next one continues where it
+	// stopped.
 	answerTimeout, refreshTimeout = 20 * time.Second, 5 * time.Minute
-	// maxRequests is how many requests are worked on at once.
+	// maxRequests is how many requests are served at once.
 	maxRequests = 16
 )
 
 // Console answers HTTP requests about one DLQ.
 type Console struct {
 	letters  *dlq.Service
-	pipeline *pipeline // nil when no replays are known
+	pipeline *pipeline // nil if no replays are known
 	explain  func(error) (cli.Exit, error)
 	now      func() time.Time
 	index    *refresher
-	slots    chan struct{} // one for each request that is worked on
+	slots    chan struct{} // one for each request in progress
 	openAPI  []byte
 	kept     keeper
-	changes  *workbench // nil when it is read-only
+	changes  *workbench // nil if the console is read-only
 	gate     *access.Gate
 	metrics  []string // of instances
 	shapes   *template.Template
-	stop     context.CancelFunc // ends what runs in the background
+	stop     context.CancelFunc // ends the background work
 }
 
-// New prepares a console. Close it; ctx ends what runs in the background before that.
+// New prepares a console. The caller must Close it. If ctx ends first, the background work ends.
 func New(ctx context.Context, o Options) (*Console, error) {
 	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, gate: o.Access, metrics: o.Metrics, slots: make(chan struct{}, maxRequests), openAPI: document(routes())}
 	if o.Replays != nil {
@@ -74,7 +75,7 @@ func New(ctx context.Context, o Options) (*Console, error) {
 	return c, nil
 }
 
-// Close ends what runs in the background, and waits for it: a refresh, and operations of this process.
+// Close ends the background work and waits for it: a refresh, and operations of this process.
 func (c *Console) Close() {
 	c.stop()
 	c.index.wait()
@@ -110,7 +111,7 @@ func (c *Console) Handler() http.Handler {
 		mux.Handle("POST "+signOutPath, c.form(c.signOut))
 	}
 	for path, kind := range assets() {
-		text, _ := pageFiles.ReadFile("page" + path) // a missing one is no answer, which every page's test would see
+		text, _ := pageFiles.ReadFile("page" + path) // every test of a page would notice a missing file
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			if kind == fontType {
 				w.Header().Set("Cache-Control", "max-age=86400")
@@ -127,7 +128,7 @@ func (c *Console) Handler() http.Handler {
 	return c.guard(mux)
 }
 
-// parse reads a request that its sender may make.
+// parse reads a request and checks that its sender may make it.
 func (c *Console) parse(r route, req *http.Request) (query, error) {
 	who := whoAsks(req.Context())
 	if r.exports && !c.gate.MayExport(who) {

@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// maxEdited is how many bytes a value has that is edited on a page: three times as many go through a form.
+	// maxEdited is the largest value in bytes that can be edited on a page. A form takes three times as many.
 	maxEdited = 20 << 10
-	// maxFields is how many properties a page offers by themselves.
+	// maxFields is how many properties a page offers separately.
 	maxFields = 60
 )
 
-// editView is the page on which a dead letter is edited, or what that would change.
+// editView is the page for editing a dead letter, or the preview of an edit.
 type editView struct {
-	ID, From string // From is the content hash of the bytes that were looked at
+	ID, From string // From is the content hash of the bytes that were shown
 	Fields   []editField
 	Text     string // the whole value
 
-	Preview *replay.Edited // of what was typed; nil before
-	Patch   string         // JSON Patch (RFC 6902), once there is a preview
+	Preview *replay.Edited // of the typed text; nil before the preview
+	Patch   string         // JSON Patch (RFC 6902), in a preview
 }
 
 // editField is a property with a single value.
@@ -43,7 +43,7 @@ type editField struct {
 	Refused bool   // today's transform refuses it
 }
 
-// Name is how a person calls the property.
+// Name returns the name of the property for people.
 func (f editField) Name() string { return strings.TrimPrefix(f.Path, "/properties/") }
 
 // editRoutes lists the pages that lead to an edit.
@@ -95,12 +95,12 @@ func newEditView(l *dlq.DetailJSON) (*editView, error) {
 	return v, nil
 }
 
-// oneLine reports whether an input of a form gives a text back as it was.
+// oneLine reports whether an input of a form returns a text unchanged.
 func oneLine(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// written is a single value as a person writes it: a text without its quotes.
+// written returns a single value as a person writes it: a text without its quotes.
 func written(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil && value[0] == '"' {
@@ -109,14 +109,14 @@ func written(value json.RawMessage) string {
 	return string(value)
 }
 
-// retyped is what a person wrote over a value, as JSON. A text stays a text; a number, truth value or null becomes a text only when what was
-// written is none of them.
+// retyped converts what a person wrote over a value to JSON. A text stays a text. A number, truth value or null becomes
+// a text only if the new text is none of them.
 func retyped(was json.RawMessage, text string) json.RawMessage {
 	single := json.RawMessage(strings.TrimSpace(text))
 	if was[0] != '"' && json.Valid(single) && single[0] != '{' && single[0] != '[' {
 		return single
 	}
-	quoted, _ := json.Marshal(text) // a string has JSON
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	return quoted
 }
 
@@ -127,7 +127,7 @@ type step struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// typed reads what was written over a dead letter as a JSON Patch: single properties, or the whole value.
+// typed converts what was written over a dead letter to a JSON Patch: single properties, or the whole value.
 func typed(form url.Values) ([]byte, error) {
 	if text := strings.ReplaceAll(form.Get("value"), "\r\n", "\n"); text != "" {
 		if err := json.Unmarshal([]byte(text), new(json.RawMessage)); err != nil {
@@ -151,7 +151,7 @@ func typed(form url.Values) ([]byte, error) {
 	return json.Marshal(steps)
 }
 
-// previewEdit shows what an edit would change, and what today's transform says of the result. It changes nothing.
+// previewEdit shows what an edit would change, and what today's transform returns for the result. It changes nothing.
 func (c *Console) previewEdit(w http.ResponseWriter, r *http.Request) error {
 	text, err := typed(r.PostForm)
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *Console) previewEdit(w http.ResponseWriter, r *http.Request) error {
 
 func ofOne(id string) deadletters.Filter { return deadletters.Filter{IDs: []string{id}} }
 
-// options is what the edit starts from, and makes.
+// options returns what the edit starts from, and the edit itself.
 func (v *editView) options() (replay.EditOptions, error) {
 	made, err := rewrite.New(rewrite.Spec{Patch: json.RawMessage(v.Patch)})
 	if err != nil {
@@ -193,7 +193,7 @@ func (v *editView) options() (replay.EditOptions, error) {
 	return replay.EditOptions{Rewrite: made, From: v.From}, nil
 }
 
-// doEdit makes what was shown. It is refused when somebody has edited the dead letter since.
+// doEdit executes the edit that was shown. It is refused if somebody has edited the dead letter since.
 func (c *Console) doEdit(r *http.Request, said consent) (string, error) {
 	v := editView{ID: r.PathValue("id"), From: r.PostForm.Get("from"), Patch: r.PostForm.Get("patch")}
 	options, err := v.options()
@@ -202,7 +202,7 @@ func (c *Console) doEdit(r *http.Request, said consent) (string, error) {
 	}
 	return c.begin(r.Context(), "edit", ofOne(v.ID), "", said, func(ctx context.Context, call replay.Call) error {
 		options.Call, options.Confirm = call, said.confirm
-		options.GoOn = nil // of one dead letter nothing is left
+		options.GoOn = nil // an edit of one dead letter leaves nothing to continue
 		_, err := c.changes.service.Edit(ctx, ofOne(v.ID), options)
 		return err
 	})

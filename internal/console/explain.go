@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// ExitOf returns the exit code of an error of the services behind the console. The commands end with it, too.
+// ExitOf returns the exit code of an error of the services behind the console. The commands use it, too.
 func ExitOf(err error) cli.Exit {
 	_, faults := errors.AsType[*config.Faults](err)
 	_, cancelled := errors.AsType[*replay.CancelledError](err)
@@ -32,5 +32,5 @@ func ExitOf(err error) cli.Exit {
 	}
 }
 
-// Explain returns the exit code of an error, and the error as it is: for consoles whose users need no words of their own.
+// Explain returns the exit code of an error and the error unchanged, for consoles whose users need no other words.
 func Explain(err error) (cli.Exit, error) { return ExitOf(err), err }

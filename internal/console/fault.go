@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// maxAnswer is how many bytes an answer may have, since it is held in memory.
+// maxAnswer is the largest answer in bytes, because it is held in memory.
 const maxAnswer = 16 << 20
 
 // ErrorAnswer is the answer to a request that failed.
@@ -20,18 +20,18 @@ type ErrorAnswer struct {
 	Error ErrorBody `json:"error"`
 }
 
-// ErrorBody says why a request failed.
+// ErrorBody describes why a request failed.
 type ErrorBody struct {
-	Code    string   `json:"code"` // see [cli.Exit.Word]; of HTTP's own refusals a word of their own
+	Code    string   `json:"code"` // see [cli.Exit.Word]; refusals of HTTP itself have words of their own
 	Message string   `json:"message"`
-	Exit    cli.Exit `json:"exit"` // exit code of a command that fails so
+	Exit    cli.Exit `json:"exit"` // exit code of a command that fails for this reason
 }
 
 // fault is an error of the console itself.
 type fault struct {
 	exit   cli.Exit
-	status int    // 0 is that of the exit code
-	code   string // empty is the word of the exit code
+	status int    // 0 uses the status of the exit code
+	code   string // empty uses the word of the exit code
 	text   string
 }
 
@@ -41,7 +41,7 @@ func usage(format string, args ...any) error {
 	return &fault{exit: cli.ExitUsage, text: fmt.Errorf(format, args...).Error()}
 }
 
-// errorOf returns what is said of an error, and the HTTP status.
+// errorOf returns the body and the HTTP status for an error.
 func (c *Console) errorOf(err error) (ErrorBody, int) {
 	if own, ok := errors.AsType[*fault](err); ok {
 		return ErrorBody{Code: cmp.Or(own.code, own.exit.Word()), Message: own.text, Exit: own.exit}, cmp.Or(own.status, own.exit.HTTPStatus())
@@ -67,7 +67,7 @@ func (c *Console) refuse(w http.ResponseWriter, err error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	_ = sendJSON(w, status, ErrorAnswer{body}) // it has no fault of its own
+	_ = sendJSON(w, status, ErrorAnswer{body}) // encoding this answer cannot fail
 }
 
 // sendJSON encodes an answer and sends it.

@@ -17,10 +17,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// act does what a form asks for, and returns the address of the page that shows it.
+// act executes a form, and returns the address of the page that shows the result.
 type act func(*Console, *http.Request, consent) (string, error)
 
-// changeForms lists what a browser may post.
+// changeForms lists the forms that a browser may post.
 func changeForms() map[string]act {
 	return map[string]act{
 		"/change":               (*Console).doChange,
@@ -106,7 +106,8 @@ func (c *Console) doUndo(r *http.Request, said consent) (string, error) {
 	})
 }
 
-// begin starts an operation besides a replay, under a new id, if it was consented to. It returns the page that shows the operation.
+// begin checks consent and starts an operation other than a replay under a new ID. It returns the page that shows the
+// operation.
 func (c *Console) begin(ctx context.Context, verb string, of deadletters.Filter, undoes string, said consent, do func(context.Context, replay.Call) error) (string, error) {
 	if err := said.check(said.expect, numberIsTyped(said.expect)); err != nil {
 		return "", err
@@ -120,7 +121,7 @@ func (c *Console) begin(ctx context.Context, verb string, of deadletters.Filter,
 	return c.shows(ctx, call.Operation, err)
 }
 
-// doOrder pauses, resumes or cancels a job, of whatever process.
+// doOrder pauses, resumes or cancels a job of any process.
 func (c *Console) doOrder(r *http.Request, said consent) (string, error) {
 	id, verb := r.PathValue("id"), control.JobVerb(r.PathValue("order"))
 	if !slices.Contains(control.JobVerbs(), verb) {
@@ -149,7 +150,7 @@ func (c *Console) doNote(r *http.Request, said consent) (string, error) {
 	return "/?" + url.Values{"group": {id}}.Encode(), c.letters.WriteNote(r.Context(), id, strings.ReplaceAll(r.PostForm.Get("note"), "\r\n", "\n"), said.by, &seen)
 }
 
-// shows returns the page of an operation that was started, once it has begun or ended where that is soon.
+// shows returns the page of a started operation. It waits a moment for the operation to begin or end.
 func (c *Console) shows(ctx context.Context, id string, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -158,7 +159,7 @@ func (c *Console) shows(ctx context.Context, id string, err error) (string, erro
 	return "/replays/" + url.PathEscape(id), nil
 }
 
-// wait waits for a moment.
+// wait waits until done is closed, at most for atOnce.
 func wait(ctx context.Context, done <-chan struct{}) {
 	moment := time.NewTimer(atOnce)
 	defer moment.Stop()

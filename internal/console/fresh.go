@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// Freshness says of which moment an answer is.
+// Freshness is the moment that an answer is about.
 type Freshness struct {
 	At         string           `json:"at"`          // when the topics were read
 	AgeSeconds float64          `json:"age_seconds"` // since then
@@ -26,23 +26,24 @@ func newFreshness(at, now time.Time, offsets map[string]int64) Freshness {
 	return Freshness{At: dlq.TimeText(at), AgeSeconds: age.Seconds(), Offsets: offsets}
 }
 
-// refresher brings the index up to date when somebody asks. One refresh at a time serves all who wait. Safe for concurrent use.
+// refresher refreshes the index when somebody asks. One refresh at a time serves all waiting requests. It is safe for
+// concurrent use.
 type refresher struct {
-	base           context.Context // of the refreshes: they do not end with the request that started one
+	base           context.Context // of the refreshes: they do not end with the request that started them
 	refresh        func(context.Context) (dlqindex.Synced, error)
 	now            func() time.Time
 	patience, rest time.Duration
-	refreshes      sync.WaitGroup // the one that runs
+	refreshes      sync.WaitGroup // the running one
 
 	mu      sync.Mutex
-	running chan struct{} // closed when the refresh that runs has ended; nil when none does
+	running chan struct{} // closed when the running refresh has ended; nil if none runs
 	began   time.Time     // when the last refresh began
-	read    time.Time     // when the last one that succeeded began; zero before
+	read    time.Time     // when the last successful refresh began; zero before
 	offsets map[string]int64
 	failed  error // of the last one
 }
 
-// fresh waits for a refresh when the last one is old, within its patience, and says how fresh the index is. The error says why the
+// fresh refreshes an old index, waits at most its patience, and returns the freshness of the index. The error is why the
 // index cannot be used: it was never filled, or it is damaged.
 func (r *refresher) fresh(ctx context.Context) (Freshness, error) {
 	if running, bound := r.start(); running != nil {
@@ -58,12 +59,13 @@ func (r *refresher) fresh(ctx context.Context) (Freshness, error) {
 	return r.judge()
 }
 
-// start begins a refresh unless one runs or the last one is new. It returns the end of the one that runs, and how long to wait for it.
+// start begins a refresh unless one runs or the last one is recent. It returns the end of the running one, and how long
+// to wait for it.
 func (r *refresher) start() (running chan struct{}, bound time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if bound = r.patience; r.read.IsZero() {
-		bound = max(bound, firstPatience) // there is nothing to answer from
+		bound = max(bound, firstPatience) // there is no older data to answer from
 	}
 	if r.running != nil || !r.began.IsZero() && r.now().Sub(r.began) < r.rest || r.base.Err() != nil {
 		return r.running, bound
@@ -85,7 +87,7 @@ func (r *refresher) start() (running chan struct{}, bound time.Duration) {
 	return running, bound
 }
 
-// judge says how fresh the index is.
+// judge returns the freshness of the index.
 func (r *refresher) judge() (Freshness, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,5 +109,5 @@ func (r *refresher) judge() (Freshness, error) {
 	return out, nil
 }
 
-// wait returns when no refresh runs.
+// wait returns when no refresh is running.
 func (r *refresher) wait() { r.refreshes.Wait() }

@@ -11,10 +11,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// maxQuery is how many bytes path and query of a request may have.
+// maxQuery is the largest path and query of a request, in bytes.
 const maxQuery = 8 << 10
 
-// guard refuses what the console does not serve, sets the headers of every answer, and bounds the requests at work and their time.
+// guard refuses what the console does not serve, sets the headers of every answer, and bounds the number of requests in
+// progress and their time.
 func (c *Console) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -22,7 +23,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Referrer-Policy", "same-origin") // with no-referrer a browser names no origin of a form
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer a browser sends no origin with a form
 		if err := c.acceptable(r); err != nil {
 			if err.status == http.StatusMethodNotAllowed {
 				h.Set("Allow", http.MethodGet)
@@ -52,19 +53,19 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// identityKey is that of the [access.Identity] in the context of a request.
+// identityKey is the key of the [access.Identity] in the context of a request.
 type identityKey struct{}
 
-// whoAsks returns who sent the request of a context; before the sign-in nobody, who may do nothing.
+// whoAsks returns who sent the request of a context. Before the sign-in that is nobody, who may do nothing.
 func whoAsks(ctx context.Context) access.Identity {
 	who, _ := ctx.Value(identityKey{}).(access.Identity)
 	return who
 }
 
-// forEveryone reports whether a path is served before anybody signs in.
+// forEveryone reports whether a path is served without a sign-in.
 func forEveryone(path string) bool { return path == signInPath || assets()[path] != "" }
 
-// deny answers a request of nobody, or of somebody who may not. A browser is led to the page where people sign in.
+// deny answers a request without sufficient rights. It sends a browser to the sign-in page.
 func (c *Console) deny(w http.ResponseWriter, r *http.Request, err error) {
 	of, _ := errors.AsType[*access.Denied](err)
 	if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && of.Reason == access.NotSignedIn && c.gate.HasTokens() {
@@ -74,7 +75,7 @@ func (c *Console) deny(w http.ResponseWriter, r *http.Request, err error) {
 	c.failed(w, r, err)
 }
 
-// acceptable returns why a request is refused before anything of it is done, or nil.
+// acceptable returns why a request is refused before any work on it, or nil.
 func (c *Console) acceptable(r *http.Request) *fault {
 	signing := c.gate.HasTokens() && (r.URL.Path == signInPath || r.URL.Path == signOutPath)
 	form := (c.changes != nil || signing) && r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/api/")

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// keptLists is how many pages have their lists kept, and keptFor for how long, for what changes without a record of the DLQ or the
-	// status topic: notes of others, shares of the traffic, and where an age begins.
+	// keptLists is how many pages have their lists cached, and keptFor for how long. The time is for what changes
+	// without a record of the DLQ or the status topic: notes of others, shares of the traffic, and ages.
 	keptLists = 8
 	keptFor   = time.Minute
 )
@@ -25,10 +25,10 @@ type lists struct {
 	Groups  GroupsAnswer
 	Chosen  *chosen // group
 	Letters LettersAnswer
-	Offers  []offer // of what is listed
+	Offers  []offer // changes of the listed dead letters
 }
 
-// keptPage is the lists of one address, as of an index.
+// keptPage is the cached lists of one address, as of an index.
 type keptPage struct {
 	address string
 	masked  bool
@@ -37,14 +37,15 @@ type keptPage struct {
 	lists   *lists
 }
 
-// keeper keeps the lists of the latest pages: a page that is brought up to date asks again and again, and mostly nothing has changed. A
-// group of 100,000 dead letters takes half a second of a processor. Safe for concurrent use.
+// keeper caches the lists of the latest pages, because a page that refreshes itself asks again and again, and usually
+// nothing has changed. A group of 100,000 dead letters takes half a second of processor time. It is safe for concurrent
+// use.
 type keeper struct {
 	mu    sync.Mutex
-	pages []keptPage // the latest last
+	pages []keptPage // latest last
 }
 
-// find returns the lists of a page like one; nil when there are none, or they are too old.
+// find returns the cached lists of a page, or nil if there are none or they are too old.
 func (k *keeper) find(like keptPage) *lists {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,7 +64,7 @@ func (k *keeper) keep(p keptPage) {
 	k.pages = append(k.pages[max(0, len(k.pages)+1-keptLists):], p)
 }
 
-// forget makes the next page show what was just changed.
+// forget clears the cache, so that the next page shows what was just changed.
 func (k *keeper) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *Console) listsOf(ctx context.Context, fresh Freshness, listed query) (*
 	if out.Groups, err = c.groupsOf(ctx, fresh, dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}, listed.get("groups")); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(out.Groups.Groups, func(a, b dlq.GroupJSON) int { // what waits for somebody comes first
+	slices.SortStableFunc(out.Groups.Groups, func(a, b dlq.GroupJSON) int { // groups with pending dead letters first
 		return cmp.Compare(b.Statuses[string(deadletters.Pending)], a.Statuses[string(deadletters.Pending)])
 	})
 	if ids := listed.values["group"]; len(ids) == 1 {

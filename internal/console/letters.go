@@ -22,16 +22,16 @@ type StatsAnswer struct {
 type GroupsAnswer struct {
 	Fresh  Freshness       `json:"fresh"`
 	Groups []dlq.GroupJSON `json:"groups"`
-	Total  int             `json:"total"`          // on all pages
-	Next   string          `json:"next,omitempty"` // cursor of the next page; absent with the last one
+	Total  int             `json:"total"`          // groups on all pages
+	Next   string          `json:"next,omitempty"` // cursor of the next page; absent on the last one
 }
 
 // LettersAnswer is a page of dead letters.
 type LettersAnswer struct {
 	Fresh   Freshness        `json:"fresh"`
 	Letters []dlq.LetterJSON `json:"letters"`
-	Total   *int             `json:"total,omitempty"` // dead letters that the filters select; with the first page only
-	Next    string           `json:"next,omitempty"`  // cursor of the next page; absent with the last one
+	Total   *int             `json:"total,omitempty"` // dead letters that the filters select; on the first page only
+	Next    string           `json:"next,omitempty"`  // cursor of the next page; absent on the last one
 
 	byState map[deadletters.Status]int // of the total
 }
@@ -63,7 +63,8 @@ func (c *Console) groups(ctx context.Context, q query) (GroupsAnswer, error) {
 	return c.groupsOf(ctx, fresh, selected, q.get("cursor"))
 }
 
-// groupsOf returns the groups behind a cursor. One that grows or shrinks beyond the cursor meanwhile is on the page where it is then.
+// groupsOf returns the groups after a cursor. A group that grows or shrinks past the cursor meanwhile is on another
+// page.
 func (c *Console) groupsOf(ctx context.Context, fresh Freshness, selected dlqindex.Query, cursor string) (GroupsAnswer, error) {
 	count, id, err := parseGroupCursor(cursor)
 	if err != nil {
@@ -87,7 +88,7 @@ func (c *Console) groupsOf(ctx context.Context, fresh Freshness, selected dlqind
 	return out, err
 }
 
-// parseGroupCursor reads how many dead letters the last group of a page had, and its id.
+// parseGroupCursor parses the count and the ID of the last group of a page.
 func parseGroupCursor(text string) (count int, id string, err error) {
 	if text == "" {
 		return 0, "", nil
@@ -100,8 +101,8 @@ func parseGroupCursor(text string) (count int, id string, err error) {
 }
 
 const (
-	// pagePart is how many dead letters of a page are read at once, and pageBytes how many bytes of keys and messages a page has
-	// before it ends early: a page of hostile messages stays small.
+	// pagePart is how many dead letters of a page are read at once. pageBytes is how many bytes of keys and messages end
+	// a page early, so that a page of hostile messages stays small.
 	pagePart  = 50
 	pageBytes = 4 << 20
 )
@@ -144,7 +145,7 @@ func (c *Console) pageOf(ctx context.Context, fresh Freshness, selected dlqindex
 	return out, nil
 }
 
-// listedSize is how much of an answer a dead letter takes without its value, roughly.
+// listedSize estimates the size of a dead letter in an answer, without its value.
 func listedSize(l *deadletters.Letter) int {
 	n := len(l.Key) + len(l.Control.ErrorMessage) + len(l.Control.FeatureID)
 	for _, p := range l.Problems {
@@ -153,7 +154,8 @@ func listedSize(l *deadletters.Letter) int {
 	return n
 }
 
-// reached says how fresh the index is, for a question that asks the brokers too. The error says why they do not answer.
+// reached returns the freshness of the index for a question that also asks the brokers. The error is why the brokers do
+// not answer.
 func (c *Console) reached(ctx context.Context) (Freshness, error) {
 	fresh, err := c.index.fresh(ctx)
 	if err == nil {

@@ -24,7 +24,7 @@ func locate(text []byte, path string) (from, to int, found bool) {
 	return to - len(value), to, err == nil
 }
 
-// enter reads up to the value of a member or an element of what comes next.
+// enter reads up to the value of a member or an element.
 func enter(d *jsontext.Decoder, member string) bool {
 	kind := d.PeekKind()
 	_, err := d.ReadToken()

@@ -16,14 +16,14 @@ const mapColumns, mapRows = 40, 20
 type MapAnswer struct {
 	Type     string           `json:"type"`
 	Fresh    Freshness        `json:"fresh"`
-	Degrees  bool             `json:"degrees"` // whether coordinates are longitude and latitude; else they are as in the source
-	View     deadletters.BBox `json:"view"`    // that the grid covers, in the coordinates of the source
+	Degrees  bool             `json:"degrees"` // coordinates are longitude and latitude; otherwise they are those of the source
+	View     deadletters.BBox `json:"view"`    // the box that the grid covers, in the coordinates of the source
 	NoPlace  int              `json:"no_place"`
-	Outside  int              `json:"outside"` // dead letters that reach into the view, with their centre outside
+	Outside  int              `json:"outside"` // dead letters that reach into the view, but whose centre is outside
 	Features []ClusterFeature `json:"features"`
 }
 
-// ClusterFeature is a cluster: the mean place of the dead letters of a cell.
+// ClusterFeature is a cluster at the mean position of the dead letters of a cell.
 type ClusterFeature struct {
 	Type       string            `json:"type"`
 	Geometry   PointGeometry     `json:"geometry"`
@@ -36,12 +36,12 @@ type PointGeometry struct {
 	Coordinates [2]float64 `json:"coordinates"`
 }
 
-// ClusterProperties says what lies in a cell.
+// ClusterProperties describes the dead letters in a cell.
 type ClusterProperties struct {
 	Letters int              `json:"letters"`
 	Pending int              `json:"pending"`
 	BBox    deadletters.BBox `json:"bbox"`         // the cell, as a value of the parameter bbox
-	ID      string           `json:"id,omitempty"` // of a dead letter that is alone there, where that is known
+	ID      string           `json:"id,omitempty"` // of the only dead letter there, if it is known
 }
 
 func (c *Console) clusters(ctx context.Context, q query) (MapAnswer, error) {
@@ -65,7 +65,7 @@ func (c *Console) clusters(ctx context.Context, q query) (MapAnswer, error) {
 	for _, cell := range cells.Each {
 		x, y := cell.X, cell.Y
 		if toDegrees != nil {
-			if x, y, err = toDegrees(x, y); err != nil { // its system does not reach there
+			if x, y, err = toDegrees(x, y); err != nil { // the system does not reach there
 				out.NoPlace += cell.Letters
 				continue
 			}
@@ -78,8 +78,8 @@ func (c *Console) clusters(ctx context.Context, q query) (MapAnswer, error) {
 	return out, nil
 }
 
-// degrees returns the way from the coordinates of the source to longitude and latitude. It is nil where nobody says what they are, and
-// they are no degrees.
+// degrees returns the conversion from the coordinates of the source to longitude and latitude. It is nil if their system
+// is unknown and they are not degrees.
 func (c *Console) degrees(cells dlqindex.Cells) (dlq.Place, error) {
 	way, err := c.letters.Degrees()
 	if err != nil || way != nil {

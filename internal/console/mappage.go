@@ -10,23 +10,23 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// mapRowsShown is how many clusters stand in the table under a map.
+// mapRowsShown is how many clusters the table under a map has.
 const mapRowsShown = 12
 
 // mapView is what the page of a map shows. The script of the page draws it.
 type mapView struct {
 	MapAnswer
-	Marks   []cluster // the largest first
+	Marks   []cluster // largest first
 	Largest []cluster
 	Letters int    // in all marks
-	Out     string // bbox of a view that is farther away; empty without one
+	Out     string // bbox of a wider view; empty if there is none
 }
 
 // cluster is a mark on a map.
 type cluster struct {
 	ClusterProperties
 	At    [2]float64
-	Place string // for people
+	Place string // position, for people
 }
 
 func (c *Console) mapPage(ctx context.Context, q query) (page, error) {
@@ -50,7 +50,7 @@ func (c *Console) mapPage(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// placeName writes a place for people, to some metres.
+// placeName formats a position for people, exact to a few metres.
 func placeName(p [2]float64, degrees bool) string {
 	if !degrees {
 		return fmt.Sprintf("%.0f, %.0f", p[0], p[1])
@@ -64,7 +64,7 @@ func placeName(p [2]float64, degrees bool) string {
 	return fmt.Sprintf("%.4f°%s %.4f°%s", math.Abs(p[1]), side(p[1], "S", "N"), math.Abs(p[0]), side(p[0], "W", "E"))
 }
 
-// wider returns a box of three times the size about the same middle; false when that is all of the globe.
+// wider returns a box of three times the size with the same centre; false if that exceeds the globe.
 func wider(b deadletters.BBox, degrees bool) (deadletters.BBox, bool) {
 	east := b.East
 	if b.Crosses() {

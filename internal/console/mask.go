@@ -20,17 +20,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// masked stands for what somebody may not see.
+// masked replaces what the reader may not see.
 const masked = "masked"
 
-// mask hides fields of values from who asks; nil hides nothing. Messages, headers, keys and requests may repeat any value, so that they are
-// hidden as a whole.
+// mask hides fields of values from the reader; nil hides nothing. Messages, headers, keys and requests may repeat any
+// value, so they are hidden entirely.
 type mask [][]string // members of a path each
 
-// maskOf returns what is hidden from who asks.
+// maskOf returns what is hidden from the sender of a request.
 func (c *Console) maskOf(ctx context.Context) mask { return c.gate.Hides(whoAsks(ctx)) }
 
-// allows refuses questions by which somebody could guess what is hidden, and answers that would show it.
+// allows refuses questions with which somebody could guess hidden values, and answers that would show them.
 func (m mask) allows(r route, q query) error {
 	if m == nil {
 		return nil
@@ -52,7 +52,7 @@ func (m mask) allows(r route, q query) error {
 	return nil
 }
 
-// filter refuses what the form of a change could guess with.
+// filter refuses filters of a form with which somebody could guess hidden values.
 func (m mask) filter(f deadletters.Filter) error {
 	q := query{values: url.Values{"text": {f.Text}, "feature": f.Features, "header": {}}}
 	if len(f.Headers) > 0 {
@@ -68,13 +68,13 @@ func hidden(what string) error {
 	return &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: masked, text: what + ": fields of the values are masked for your role; ask somebody with the role edit"}
 }
 
-// single reports whether what stands at a path of a value may be shown: it is one value, and no rule covers it.
+// single reports whether the value at a path may be shown: it is a single value, and no rule covers it.
 func (m mask) single(path, text string) bool {
 	return path != "" && !m.covers(path) && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[")
 }
 
-// covers reports whether a path in a value is hidden: a rule counts wherever it occurs, also in collections and envelopes. Numbers in a path
-// may be places in lists, which rules do not count.
+// covers reports whether a path in a value is hidden. A rule applies wherever it occurs, also in collections and
+// envelopes. Numbers in a path may be indexes of lists, which rules omit.
 func (m mask) covers(path string) bool {
 	members := access.PathMembers("/" + strings.TrimPrefix(path, "/"))
 	if m.within(members) {
@@ -100,7 +100,7 @@ func (m mask) within(path []string) bool {
 	return false
 }
 
-// value hides fields of JSON; what is no JSON is hidden as a whole.
+// value hides fields of JSON. Text that is not JSON is hidden entirely.
 func (m mask) value(text []byte) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -111,7 +111,7 @@ func (m mask) value(text []byte) json.RawMessage {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(m.under(v, nil)) // what was decoded has JSON
+	_ = e.Encode(m.under(v, nil)) // what was decoded can be encoded
 	return bytes.TrimSpace(out.Bytes())
 }
 
@@ -135,7 +135,7 @@ func (m mask) under(v any, path []string) any {
 	return v
 }
 
-// hide replaces texts that say something.
+// hide replaces texts that are not empty.
 func hide(texts ...*string) {
 	for _, text := range texts {
 		if *text != "" {
@@ -187,7 +187,7 @@ func (m mask) detail(d *dlq.DetailJSON) {
 	m.events(d.Hops)
 }
 
-// each changes the elements of a list, unless nothing is hidden.
+// each changes the elements of a list, if something is hidden.
 func each[T any](m mask, list []T, change func(*T)) {
 	for i := range list {
 		if m != nil {
@@ -213,7 +213,7 @@ func (m mask) outcomes(outcomes []plan.Outcome) {
 	each(m, outcomes, func(o *plan.Outcome) { hide(&o.Message, &o.Change, &o.Shape) })
 }
 
-// job hides the command that goes on with an operation: it has filters.
+// job hides the command that continues an operation, because it has filters.
 func (m mask) job(j *control.Job) {
 	if m != nil && j != nil {
 		hide(&j.Command)
@@ -223,13 +223,13 @@ func (m mask) job(j *control.Job) {
 func (m mask) actions(actions []replay.Action) {
 	each(m, actions, func(a *replay.Action) {
 		hide(&a.Filter)
-		if a.Operation == "" { // a note, perhaps
+		if a.Operation == "" { // such as a note
 			hide(&a.What)
 		}
 	})
 }
 
-// values hides values that are refused.
+// values hides refused values.
 func (m mask) values(values []dlq.Value) {
 	each(m, values, func(v *dlq.Value) {
 		if !m.single(v.Path, v.Text) {

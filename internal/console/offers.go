@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// selectionOf is the filter of the dead letters that a verb changes of those that a filter selects.
+// selectionOf returns the filter of those selected dead letters that a verb changes.
 func selectionOf(verb string, f deadletters.Filter) (deadletters.Filter, error) {
 	if verb != verbReplay {
 		return replay.Verb(verb).Selection(f)
@@ -18,13 +18,13 @@ func selectionOf(verb string, f deadletters.Filter) (deadletters.Filter, error) 
 	return f, nil
 }
 
-// offer is a change that a list leads to, and how many dead letters it is about.
+// offer is a change that a list offers, and how many dead letters it selects.
 type offer struct {
 	Verb    string
 	Letters int
 }
 
-// offersOf lists the changes that are about something, of selected dead letters that are counted by status.
+// offersOf lists the changes that select at least one dead letter, given the counts by status.
 func offersOf(f deadletters.Filter, states map[deadletters.Status]int) (offers []offer) {
 	for _, verb := range append([]replay.Verb{verbReplay}, replay.Verbs()...) {
 		o := offer{Verb: string(verb)}

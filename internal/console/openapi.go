@@ -23,7 +23,7 @@ func document(all []route) []byte {
 			},
 		}}
 	}
-	text, _ := json.MarshalIndent(object{ // maps, lists and texts have JSON
+	text, _ := json.MarshalIndent(object{ // maps, lists and texts can be encoded
 		"openapi":    "3.1.0",
 		"info":       object{"title": "Switchback console", "version": "0", "description": "Dead letters, read-only. Until 1.0.0 it may change."},
 		"paths":      paths,

@@ -32,16 +32,17 @@ import (
 //go:embed page/*.html page/*.css page/*.js page/*.woff2 page/world.txt
 var pageFiles embed.FS
 
-// fontType is the type of the font, which browsers keep, since it stays as it is.
+// fontType is the type of the font. Browsers may cache it, because it never changes.
 const fontType = "font/woff2"
 
-// assets are the files that pages load, and their types. They say nothing of dead letters.
+// assets are the files that pages load, and their types. They contain no data.
 func assets() map[string]string {
 	const script = "text/javascript; charset=utf-8"
 	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": script, "/keys.js": script, "/draw.js": script, "/world.txt": "text/plain; charset=utf-8", "/inter.woff2": fontType}
 }
 
-// How many milliseconds a page waits before it is brought up to date, at least, and how many times as long as its answer took.
+// The least time in milliseconds after which a page refreshes itself, and the least multiple of the time that its answer
+// took.
 const (
 	liveHome  = 5000
 	liveWork  = 1500
@@ -69,7 +70,7 @@ func pageRoutes() []route {
 	}
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	DLQ      string
 	Title    string // of what the page shows
@@ -78,45 +79,45 @@ type page struct {
 	Fresh    Freshness
 	Query    url.Values // of the address
 
-	State *state // nil when it is not the state of a pipeline
+	State *state // nil unless it shows the state of a pipeline
 	Stats dlq.StatsJSON
 	*lists
 
 	Letter          *dlq.DetailJSON // of the page of one dead letter
 	Value           shownText
-	Shape, Repaired string // its geometry as GeoJSON, and as today's transform repairs it; empty where there is none to draw
+	Shape, Repaired string // its geometry as GeoJSON, and as today's transform repairs it; empty if there is none to draw
 	Map             *mapView
 	Change          *changeView
 	Edit            *editView
 	Replays         *ReplaysAnswer
 	Replay          *ReplayAnswer
-	Outcomes        *OutcomesAnswer // of its dead letters; nil where it put none back
+	Outcomes        *OutcomesAnswer // of a replay's dead letters; nil if it put none back
 	Audit           *AuditAnswer
 
-	Who       access.Identity // who looks
+	Who       access.Identity // the reader
 	CanChange bool
 	CanEdit   bool
 	CanExport bool
-	Masked    bool        // fields of values are hidden from who looks
-	SignIn    *signInView // instead of all else
+	Masked    bool        // fields of values are hidden from the reader
+	SignIn    *signInView // instead of everything else
 	Token     string      // of the forms
 	Live      int         // milliseconds after which the browser asks again; 0 is never
-	ActError  string      // what ended an operation of this process
+	ActError  string      // error that ended an operation of this process
 
-	Error *ErrorBody // instead of all else
+	Error *ErrorBody // instead of everything else
 }
 
-// Pending returns how many dead letters are pending.
+// Pending returns the number of pending dead letters.
 func (p page) Pending() int { return p.Stats.Statuses[string(deadletters.Pending)] }
 
-// Results lists what can become of a dead letter of a replay.
+// Results lists the possible results of a dead letter of a replay.
 func (page) Results() []replay.LetterResult { return replay.LetterResults() }
 
 // Statuses lists the statuses to choose from.
 func (page) Statuses() []deadletters.Status { return deadletters.Statuses() }
 
-// To returns the address of a page with the filters of this one, of which some are set otherwise: names and values in turn; an empty value
-// removes one. A list begins at its first page, and only lists have an order.
+// To returns the address of a page with the filters of this one and with changes to them: names and values alternate; an
+// empty value removes a filter. A list begins at its first page, and only lists have an order.
 func (p page) To(path string, set ...string) string {
 	v := query{values: p.Query}.filled("cursor").values
 	if path != "/" {
@@ -130,7 +131,8 @@ func (p page) To(path string, set ...string) string {
 	return path + "?" + v.Encode()
 }
 
-// Near returns where a click on a cluster leads: to its dead letter, to a list where no map could take it apart, or to a nearer map.
+// Near returns where a click on a cluster leads: to its dead letter, to a list if no map could divide it, or to a closer
+// map.
 func (p page) Near(m cluster) string {
 	switch {
 	case m.ID != "":
@@ -155,18 +157,18 @@ func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// hexDump writes the first bytes of a value as numbers.
+// hexDump formats the first bytes of a value as numbers.
 func hexDump(l *dlq.DetailJSON) string {
 	var value []byte
 	if l.Value != nil {
 		value = []byte(*l.Value)
 	} else if l.ValueBase64 != nil {
-		value, _ = base64.StdEncoding.DecodeString(*l.ValueBase64) // it was encoded for this answer
+		value, _ = base64.StdEncoding.DecodeString(*l.ValueBase64) // this server encoded it
 	}
 	return hex.Dump(value[:min(len(value), shownBytes)])
 }
 
-// shapeOf returns the geometry of a feature, as far as a browser can draw it.
+// shapeOf returns the geometry of a feature if a browser can draw it.
 func shapeOf(feature []byte) string {
 	var f struct{ Geometry json.RawMessage }
 	if json.Unmarshal(feature, &f) != nil || !bytes.HasPrefix(f.Geometry, []byte("{")) || len(f.Geometry) > drawnShape {
@@ -199,7 +201,7 @@ func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
 	return out, err
 }
 
-// acting shows an operation of this process of which no topic knows yet, or why it did not begin.
+// acting shows an operation of this process of which no topic has a record yet, or why it did not begin.
 func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, error) {
 	out := c.blank("/replays", id)
 	out.Fresh, out.Replay = report.Fresh, &report
@@ -246,7 +248,7 @@ func (c *Console) blank(at, title string) page {
 	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at}
 }
 
-// failed answers with an error: in JSON to programs, with a page to browsers.
+// failed answers with an error: in JSON to programs, as a page to browsers.
 func (c *Console) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		c.refuse(w, err)
@@ -258,7 +260,7 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, err error) {
 	c.write(w, r, status, p)
 }
 
-// write writes a page for who asks, complete or not at all.
+// write writes a page completely or not at all.
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, shown page) {
 	shown.Who = whoAsks(r.Context())
 	shown.CanChange = c.changes != nil && shown.Who.MayChange()
@@ -275,7 +277,8 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, show
 	send(w, status, "text/html; charset=utf-8", text.Bytes())
 }
 
-// words are the functions of the template. Text of records is cleaned: a change of direction could make it read otherwise.
+// words are the functions of the template. They clean text of records, because characters that change the direction
+// could disguise it.
 func (c *Console) words() template.FuncMap {
 	return template.FuncMap{
 		"line":  func(text string) string { return cli.CutText(cli.CleanText(text, cli.OneLine), shownLine) },
@@ -318,7 +321,7 @@ func (c *Console) words() template.FuncMap {
 	}
 }
 
-// percent writes a share that is at least so large; "" where none is known.
+// percent formats a share that is a lower bound; "" if it is unknown.
 func percent(share *float64) string {
 	switch {
 	case share == nil:
@@ -334,7 +337,7 @@ func percent(share *float64) string {
 // capital writes a word with a capital letter.
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// middle cuts a long text in its middle.
+// middle shortens a long text in its middle.
 func middle(text string) string {
 	const longest = 96
 	runes := []rune(cli.CleanText(text, cli.OneLine))
@@ -353,7 +356,7 @@ func thousands(n int) string {
 	return text
 }
 
-// span writes a duration in its largest unit.
+// span formats a duration in its largest unit.
 func span(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:

@@ -10,20 +10,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// pipeline asks the topics of a pipeline besides its DLQ. One request at a time reads them: each reads a whole topic.
+// pipeline reads the topics of a pipeline other than its DLQ. One request at a time reads them, because each may read a
+// whole topic.
 type pipeline struct {
 	service  *replay.Service
 	overview *replay.Overview // follows the status topic; not safe for concurrent use
-	turn     chan struct{}    // holds one token while somebody reads
+	turn     chan struct{}    // holds one token while a request reads
 	moves    atomic.Pointer[moves]
-	rest     time.Duration // for which moves count as new
+	rest     time.Duration // for which moves are current
 }
 
 func newPipeline(s *replay.Service) *pipeline {
 	return &pipeline{service: s, overview: s.Overview(), turn: make(chan struct{}, 1), rest: flowRest}
 }
 
-// flowRest is for how long an answer about the flow counts as new: it takes a request for each partition of the retry topics.
+// flowRest is how long an answer about the flow is current: it takes a request for each partition of the retry topics.
 const flowRest = 5 * time.Second
 
 // moves is the last answer about the flow.
@@ -32,7 +33,7 @@ type moves struct {
 	read time.Time
 }
 
-// ReplaysAnswer has the replays in progress.
+// ReplaysAnswer is the replays in progress.
 type ReplaysAnswer struct {
 	Fresh   Freshness   `json:"fresh"`
 	Replays replay.Look `json:"overview"`
@@ -50,15 +51,16 @@ type OutcomesAnswer struct {
 	replay.LetterOutcomes
 }
 
-// FlowAnswer tells how records move through the pipeline; null without one.
+// FlowAnswer is how records move through the pipeline; null without one.
 type FlowAnswer struct {
 	Fresh Freshness    `json:"fresh"`
 	Flow  *replay.Flow `json:"flow"`
-	// Instances are those that replayer serve --metrics names, with their breakers.
+	// Instances are those named by replayer serve --metrics, with their breakers.
 	Instances []status.Instance `json:"instances,omitempty"`
 }
 
-// ask waits for the caller's turn to read the pipeline's topics and calls fn. Its answer is at least as fresh as ask says.
+// ask waits for its turn to read the pipeline's topics, and calls fn. The answer is at least as fresh as the freshness
+// it returns.
 func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) (answer T, fresh Freshness, err error) {
 	if c.pipeline == nil {
 		return answer, fresh, usage("this DLQ is not the pipeline's own, so no replay and no audit topic is known; start replayer serve with -c pipeline.yaml alone, or with --brokers and --topic")
@@ -130,7 +132,8 @@ type replayed struct {
 	letters replay.LetterOutcomes
 }
 
-// askReplay asks for one replay, and for those of its dead letters that asked selects. The error is [replay.ErrNoReplay] when nothing has its id.
+// askReplay returns one replay and those of its dead letters that asked selects. The error is [replay.ErrNoReplay] if
+// nothing has its ID.
 func (c *Console) askReplay(ctx context.Context, id string, asked replay.OutcomeQuery) (replayed, error) {
 	of, fresh, err := ask(ctx, c, func(p *pipeline) (of replayed, err error) {
 		of.Replay, of.letters, err = p.overview.Replay(ctx, id, asked)
@@ -143,7 +146,7 @@ func (c *Console) askReplay(ctx context.Context, id string, asked replay.Outcome
 	return of, err
 }
 
-// outcomes reads which dead letters of a replay are asked for.
+// outcomes reads which dead letters of a replay a request selects.
 func (q query) outcomes() (asked replay.OutcomeQuery, err error) {
 	asked = replay.OutcomeQuery{Result: replay.LetterResult(q.get("outcome")), After: q.get("cursor")}
 	if results := replay.LetterResults(); asked.Result != "" && !slices.Contains(results, asked.Result) {

@@ -19,7 +19,7 @@ const (
 	maxLimit     = 500
 )
 
-// query is what a request asks for.
+// query is the parsed content of a request.
 type query struct {
 	id     string // of the path
 	values url.Values
@@ -27,7 +27,7 @@ type query struct {
 
 func (q query) get(name string) string { return q.values.Get(name) }
 
-// filled returns the query without some of its fields and without empty ones, which a form sends, too.
+// filled returns the query without some of its fields and without empty ones, which a form also sends.
 func (q query) filled(without ...string) query {
 	out := query{id: q.id, values: url.Values{}}
 	for name, values := range q.values {
@@ -38,7 +38,8 @@ func (q query) filled(without ...string) query {
 	return out
 }
 
-// parse reads a request. Parameters that the route does not have are refused: an answer to a mistyped filter would be one to everything.
+// parse reads a request. It refuses parameters that the route does not have, because an answer to a mistyped filter
+// would be about everything.
 func (r route) parse(req *http.Request) (query, error) {
 	q := query{id: req.PathValue("id")}
 	if !utf8.ValidString(q.id) || strings.ContainsRune(q.id, 0) {
@@ -69,7 +70,7 @@ func (r route) names() string {
 	return strings.Join(out, ", ")
 }
 
-// check judges the values of a parameter by its kind.
+// check checks the values of a parameter by its kind.
 func (p param) check(given []string) error {
 	if len(given) > 1 && !p.many {
 		return usage("%s is given %d times; give it once", p.name, len(given))
@@ -97,7 +98,7 @@ func (q query) limit() (int, error) {
 	return n, nil
 }
 
-// page reads the selection, and the cursor behind which the page begins; nil is the first page.
+// page reads the selection and the cursor after which the page begins; nil is the first page.
 func (q query) page(now time.Time) (dlqindex.Query, *dlqindex.Cursor, error) {
 	selected, err := q.selection(now)
 	if err != nil || q.get("cursor") == "" {
@@ -110,7 +111,7 @@ func (q query) page(now time.Time) (dlqindex.Query, *dlqindex.Cursor, error) {
 	return selected, &after, nil
 }
 
-// selection reads the filters, the limit and the order. Ages are counted from now.
+// selection reads the filters, the limit and the order. Ages are relative to now.
 func (q query) selection(now time.Time) (dlqindex.Query, error) {
 	v := q.values
 	out := dlqindex.Query{Gone: q.get("gone") == "true"}

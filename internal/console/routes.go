@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// kind is what the values of a parameter are.
+// kind is the type of the values of a parameter.
 type kind string
 
 const (
@@ -19,7 +19,7 @@ const (
 type param struct {
 	name, about string
 	kind        kind
-	many        bool // it may be repeated: any of its values is meant
+	many        bool // it may be repeated; a dead letter matches any of its values
 }
 
 // valuePath is the path of the original bytes of a dead letter.
@@ -30,13 +30,13 @@ type route struct {
 	path       string // {id} stands for the id of a dead letter or replay
 	summary    string
 	params     []param
-	answerType reflect.Type // of the answer in JSON; nil is another answer
-	exports    bool         // it takes dead letters out of the console
-	// send writes the answer. It has written nothing when it returns an error.
+	answerType reflect.Type // of the answer in JSON; nil if the answer is not JSON
+	exports    bool         // it exports dead letters
+	// send writes the answer. If it returns an error, it has written nothing.
 	send func(c *Console, w http.ResponseWriter, r *http.Request, q query) error
 }
 
-// answering returns the route of a path with answers of one type.
+// answering returns a route whose answers have one type.
 func answering[T any](path, summary string, params []param, answer func(*Console, context.Context, query) (T, error)) route {
 	return route{
 		path: path, summary: summary, params: params, answerType: reflect.TypeFor[T](),
@@ -66,7 +66,7 @@ func showing(path string, params []param, show func(*Console, context.Context, q
 	}}
 }
 
-// exporting marks a route.
+// exporting marks a route that exports dead letters.
 func (r route) exporting() route {
 	r.exports = true
 	return r

@@ -13,10 +13,11 @@ import (
 // object is a JSON object of the OpenAPI document.
 type object map[string]any
 
-// schemas are the JSON schemas of structs, by their names. A type without a schema is a mistake in a route: no console starts with one.
+// schemas are the JSON schemas of structs by their names. A type without a schema is a mistake in a route, and the
+// console does not start.
 type schemas map[string]object
 
-// of returns the schema of a type as encoding/json writes it. A struct becomes a component of its own.
+// of returns the schema of a type as encoding/json encodes it. A struct becomes a component.
 func (s schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -52,12 +53,13 @@ func (s schemas) of(t reflect.Type) object {
 	}
 }
 
-// orNull allows null besides a schema.
+// orNull allows null in addition to a schema.
 func orNull(inner object) object {
 	return object{"anyOf": []object{inner, {"type": "null"}}}
 }
 
-// component enters the schema of a struct, once, and returns a reference to it. The fields of an embedded struct stand among its own.
+// component adds the schema of a struct once, and returns a reference to it. The fields of an embedded struct are among
+// its own.
 func (s schemas) component(t reflect.Type) object {
 	reference := object{"$ref": "#/components/schemas/" + t.Name()}
 	if entered, ok := s[t.Name()]; ok {

@@ -13,20 +13,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/access"
 )
 
-// What one client may take of the server.
+// The limits of one client.
 const (
 	headerTimeout  = 5 * time.Second
-	writeTimeout   = 2 * time.Minute // of a whole answer, with the work on it
+	writeTimeout   = 2 * time.Minute // of a whole answer, including the work on it
 	idleTimeout    = time.Minute
-	closeTimeout   = time.Second // for requests at work when the server ends
+	closeTimeout   = time.Second // for requests in progress when the server ends
 	maxHeader      = 16 << 10
 	maxConnections = 64
 )
 
-// ErrAddress marks an address that the console does not listen at. Match it with errors.Is.
+// ErrAddress is the error for an address at which the console does not listen. Match it with errors.Is.
 var ErrAddress = errors.New("without --access the console listens at loopback addresses only")
 
-// Listen opens an address. Where a gate does not have an https address, the error of all but loopback addresses is [ErrAddress].
+// Listen opens an address. Without an https address in the gate, the error for any address but a loopback one is
+// [ErrAddress].
 func Listen(ctx context.Context, address string, gate *access.Gate) (net.Listener, error) {
 	encrypted := gate.Encrypted()
 	host, _, err := net.SplitHostPort(address)
@@ -40,13 +41,13 @@ func Listen(ctx context.Context, address string, gate *access.Gate) (net.Listene
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w; choose another port with --listen (port 0 is any that is free)", address, err)
 	}
-	if at, ok := l.Addr().(*net.TCPAddr); !encrypted && (!ok || !at.IP.IsLoopback()) { // localhost may be defined otherwise
+	if at, ok := l.Addr().(*net.TCPAddr); !encrypted && (!ok || !at.IP.IsLoopback()) { // localhost may be defined as another address
 		return nil, errors.Join(fmt.Errorf("%w, and %q is %s", ErrAddress, address, l.Addr()), l.Close())
 	}
 	return l, nil
 }
 
-// Serve answers requests until ctx ends, which is no error.
+// Serve answers requests until ctx ends, which is not an error.
 func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: c.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
@@ -69,7 +70,7 @@ func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if err := server.Shutdown(bounded); err != nil {
-		_ = server.Close() // cuts off who still reads
+		_ = server.Close() // disconnects slow clients
 	}
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve at %s: %w", l.Addr(), err)

@@ -12,13 +12,13 @@ import (
 
 const (
 	signInPath, signOutPath = "/sign-in", "/sign-out"
-	// maxForm is how many bytes a form has.
+	// maxForm is the largest form in bytes.
 	maxForm = 64 << 10
 )
 
-// signInView is what the page shows where people sign in.
+// signInView is the data of the sign-in page.
 type signInView struct {
-	To    string // the page that they wanted
+	To    string // the page that was requested
 	Wrong string // why the last token was refused
 }
 
@@ -28,11 +28,11 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) askForToken(w http.ResponseWriter, r *http.Request, status int, v signInView) {
 	out := c.blank(signInPath, "Sign in")
-	out.DLQ, out.Pipeline, out.SignIn = "", false, &v // who has not signed in learns nothing
+	out.DLQ, out.Pipeline, out.SignIn = "", false, &v // nothing is shown before the sign-in
 	c.write(w, r, status, out)
 }
 
-// ownPath returns a path of this console, whatever a link says: it leads nowhere else.
+// ownPath returns a path of this console, even if a link names another site.
 func ownPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(text, "\\\r\n") {
@@ -65,7 +65,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// form returns the handler of a form that a page of this server sent.
+// form returns the handler of a form. The form must come from a page of this server.
 func (c *Console) form(do func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := c.own(w, r)
@@ -78,7 +78,7 @@ func (c *Console) form(do func(http.ResponseWriter, *http.Request) error) http.H
 	})
 }
 
-// own reads the form of a request, and refuses it unless a page of this server sent it.
+// own reads the form of a request. It refuses a form that no page of this server sent.
 func (c *Console) own(w http.ResponseWriter, r *http.Request) error {
 	if err := c.gate.FromOurPage(r); err != nil {
 		return err
@@ -97,7 +97,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// onlyFor refuses those whose role does not let them do what a page is for.
+// onlyFor refuses identities whose role does not allow them to use a page.
 func (c *Console) onlyFor(may func(access.Identity) bool, what string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,21 +12,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// state is what the first line of the home page says about the pipeline.
+// state is the first line of the home page: the state of the pipeline.
 type state struct {
 	Word   flow
-	Why    []string // records do not flow, or it is not known
+	Why    []string // why records do not flow, or why that is unknown
 	AtWork string   // who changes dead letters at present
 	Flow   *flowView
 }
 
-// flowView is what the home page says of the records on their way.
+// flowView is what the home page shows of records in flight.
 type flowView struct {
 	replay.Flow
-	Others  []status.Member // instances with another mapping than the pipeline file
-	Unknown []string        // instances of which that is not known
+	Others  []status.Member // instances whose mapping differs from the pipeline file
+	Unknown []string        // instances whose mapping is unknown
 	Asked   []status.Instance
-	Read    string // when
+	Read    string // when it was read
 }
 
 func newFlowView(of FlowAnswer) *flowView {
@@ -47,7 +47,7 @@ func newFlowView(of FlowAnswer) *flowView {
 	return v
 }
 
-// dueText says when the first record of a retry topic is due. Some seconds late are those in which it is taken.
+// dueText formats when the first record of a retry topic is due. A few seconds late are normal.
 func dueText(due, now time.Time) (text string, late bool) {
 	switch in := due.Sub(now); {
 	case in > 0:
@@ -59,17 +59,17 @@ func dueText(due, now time.Time) (text string, late bool) {
 	}
 }
 
-// flow says in a word whether records flow. It is a closed list.
+// flow is whether records flow. It is a closed list.
 type flow string
 
 const (
-	flowing    flow = "Running"     // an instance runs, and nobody paused it
-	flowPaused flow = "Paused"      // an instance runs or is started, and what goes back waits for an operator
+	flowing    flow = "Running"     // an instance runs, and the pipeline is not paused
+	flowPaused flow = "Paused"      // reinjected records wait for an operator
 	notRunning flow = "Not running" // no instance runs
 	notKnown   flow = "Not known"
 )
 
-// flowOf returns the word for what keeps the consumer from its work. Where several things do, it is what has to be done first.
+// flowOf returns the word for what blocks the consumer. If there are several obstacles, it is the one to remove first.
 func flowOf(obstacles []replay.Obstacle) flow {
 	word := flowing
 	for _, o := range obstacles {
@@ -87,12 +87,13 @@ func flowOf(obstacles []replay.Obstacle) flow {
 	return word
 }
 
-// Class names the colours of the word.
+// Class returns the CSS class of the word.
 func (f flow) Class() string {
 	return map[flow]string{flowing: "good", flowPaused: "paused", notRunning: "attention"}[f]
 }
 
-// state asks whether records flow. A page waits for the answer no longer than for a refresh of the index: it is worth no error.
+// state reads whether records flow. A page waits for it no longer than for a refresh of the index, and does not fail for
+// it.
 func (c *Console) state(ctx context.Context) *state {
 	if c.pipeline == nil || c.letters.Alone() {
 		return nil
@@ -117,16 +118,17 @@ func (c *Console) state(ctx context.Context) *state {
 	return out
 }
 
-// chosen is the group that the home page is about.
+// chosen is the selected group of the home page.
 type chosen struct {
 	dlq.GroupJSON
-	Values    []dlq.Value // the most frequent first
-	Places    int         // dead letters beside them that are refused for another place in their geometry
+	Values    []dlq.Value // most frequent first
+	Places    int         // number of further dead letters that are refused for another position in their geometry
 	ValuesErr string
 	Trend     *trend
 }
 
-// chosenOf finds a group among all, with the values for which today's transform refuses its dead letters. It is nil when there is none: a link may be old.
+// chosenOf returns the selected group with the values for which today's transform refuses its dead letters. It returns
+// nil if the group does not exist: a link may be old.
 func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id string) *chosen {
 	for _, g := range groups {
 		if g.ID == id {
@@ -144,8 +146,8 @@ func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id strin
 	return nil
 }
 
-// withoutPlaces returns the values that a page shows of a group. Of coordinates it shows one, and counts the dead letters with others:
-// each geometry is refused at a place of its own, and a list of them says nothing.
+// withoutPlaces returns the values that a page shows of a group. It keeps one coordinate and counts the other dead
+// letters, because each geometry is refused at a position of its own.
 func withoutPlaces(values []dlq.Value) (shown []dlq.Value, places int) {
 	located := false
 	for _, v := range values {
@@ -161,19 +163,19 @@ func withoutPlaces(values []dlq.Value) (shown []dlq.Value, places int) {
 	return shown, places
 }
 
-// shownText is a value as a page shows it: a part of it may be marked, and its ends may be left out.
+// shownText is a value on a page. A part of it may be marked, and its ends may be cut.
 type shownText struct {
 	Before, Marked, After string
 	CutBefore, CutAfter   bool
 }
 
-// mark cuts a value to what a page shows, around the place that an RFC 6901 path names in it.
+// mark cuts a value to the size that a page shows, around the place that an RFC 6901 path names.
 func mark(text, path string) shownText {
 	from, to, found := locate([]byte(text), path)
 	if !found {
 		from, to = 0, 0
 	}
-	if to-from > shownValue/2 { // a page marks a value, and no collection
+	if to-from > shownValue/2 { // a page marks a single value, not a collection
 		to = from
 	}
 	begin := max(0, from-shownValue/4)

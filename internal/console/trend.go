@@ -15,22 +15,22 @@ const (
 	trendHeight = 32
 )
 
-// trend is when the dead letters of a group died, from its first death until now.
+// trend is when the dead letters of a group died, from the first death until now.
 type trend struct {
 	Bars []bar
-	Part string // how long a bar is
-	Most int    // dead letters of a bar
+	Part string // duration of a bar
+	Most int    // dead letters of the highest bar
 }
 
 type bar struct{ X, Y, Height, Letters int }
 
-// trendOf returns nil where it is not known: it is worth no error.
+// trendOf returns nil if the trend is unknown. That is not an error of the page.
 func (c *Console) trendOf(ctx context.Context, g dlq.GroupJSON) *trend {
 	from, err := time.Parse(time.RFC3339, g.FirstSeen)
 	if err != nil {
 		return nil
 	}
-	part := max(c.now().Sub(from)/trendBars, time.Second) + time.Millisecond // so that now is in the last one
+	part := max(c.now().Sub(from)/trendBars, time.Second) + time.Millisecond // so that now is in the last bar
 	counts, err := c.letters.Trend(ctx, dlqindex.Query{Filter: deadletters.Filter{Groups: []string{g.ID}}}, from, part, trendBars)
 	if err != nil {
 		return nil

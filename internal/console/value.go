@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// value sends the original bytes of a dead letter, however large they are. They are spooled to a file first: a fault in the middle
-// is an error and no shorter value, and a slow client keeps no record of Kafka in memory.
+// value sends the original bytes of a dead letter, however large they are. It spools them to a file first, so that a
+// fault in the middle is an error and not a shorter value, and a slow client holds no record of Kafka in memory.
 func (c *Console) value(w http.ResponseWriter, r *http.Request, q query) (err error) {
 	fresh, err := c.reached(r.Context())
 	if err != nil {
