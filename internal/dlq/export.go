@@ -191,69 +191,10 @@ func inert(cell string) string {
 	return cell
 }
 
-// exported is one dead letter as NDJSON: the content of its record, header by header, and its outcome. Bytes that are
-// not text are in base64, under another name.
+// exported is one dead letter as NDJSON: with its headers, its record can be made again.
 type exported struct {
-	ID          string           `json:"id"`
-	Dialect     string           `json:"dialect"`
-	DLQ         PositionJSON     `json:"dlq"`
-	Source      *PositionJSON    `json:"source"`
-	DiedAt      string           `json:"died_at"`
-	Status      string           `json:"status"`
-	ContentHash string           `json:"content_hash"`
-	Error       ErrorJSON        `json:"error"`
-	Key         any              `json:"key,omitzero"`
-	KeyBase64   string           `json:"key_base64,omitempty"`
-	Headers     []exportedHeader `json:"headers"`
-	Value       any              `json:"value,omitzero"`
-	ValueBase64 string           `json:"value_base64,omitempty"`
-	GoneAt      string           `json:"gone_at,omitempty"`
-	TooLarge    string           `json:"too_large,omitempty"` // why there is no value
-	Pointer     json.RawMessage  `json:"pointer,omitempty"`   // where the original is
-}
-
-type exportedHeader struct {
-	Key         string `json:"key"`
-	Value       any    `json:"value,omitzero"`
-	ValueBase64 string `json:"value_base64,omitempty"`
-}
-
-// split returns bytes as text, or in base64. No bytes are a null text.
-func split(b []byte) (text any, inBase64 string) {
-	of := bytesOf(b)
-	if of.Base64 != nil {
-		return nil, *of.Base64
-	}
-	return of.Text, ""
-}
-
-func exportedOf(l *deadletters.Letter) exported {
-	out := exported{
-		ID: l.ID, Dialect: string(l.Dialect), DLQ: PositionJSON(l.DLQ), DiedAt: TimeText(l.At), Status: StatusText(l.Status), ContentHash: l.ContentHash,
-		Error: newErrorJSON(l), Headers: []exportedHeader{},
-	}
-	if source, ok := l.Source(); ok {
-		out.Source = (*PositionJSON)(&source)
-	}
-	out.Key, out.KeyBase64 = split(l.Key)
-	if !l.Gone.IsZero() {
-		out.GoneAt = TimeText(l.Gone)
-	}
-	if l.Content == nil {
-		return out
-	}
-	if out.TooLarge = l.TooLarge; l.Pointer != nil {
-		out.Pointer = l.Pointer.Append(nil)[0].Value
-	}
-	if l.HoldsValue() {
-		out.Value, out.ValueBase64 = split(l.Content.Value)
-	}
-	for _, h := range l.Content.Headers {
-		header := exportedHeader{Key: h.Key}
-		header.Value, header.ValueBase64 = split(h.Value)
-		out.Headers = append(out.Headers, header)
-	}
-	return out
+	LetterJSON
+	Headers []HeaderJSON `json:"headers"`
 }
 
 type ndjsonExporter struct{ w io.Writer }
@@ -264,7 +205,11 @@ func (e *ndjsonExporter) end() error   { return nil }
 func (e *ndjsonExporter) letter(l *deadletters.Letter, _ []byte) error {
 	encoder := json.NewEncoder(e.w)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(exportedOf(l))
+	out := exported{NewLetterJSON(*l), []HeaderJSON{}}
+	if l.Content != nil {
+		out.Headers = headersOf(l.Content.Headers)
+	}
+	return encoder.Encode(out)
 }
 
 // geojsonExporter writes a FeatureCollection. Each feature keeps its members; its properties get one more, dead_letter,

@@ -3,6 +3,7 @@ package dlq
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -210,15 +211,15 @@ func TestExport_ndjson_keeps_all_that_stands_in_a_record(t *testing.T) {
 	}
 }
 
-func joined(text any, inBase64 string) []byte {
-	if s, ok := text.(string); ok {
-		return []byte(s)
-	}
-	if inBase64 == "" {
+func joined(text, inBase64 *string) []byte {
+	switch {
+	case text != nil:
+		return []byte(*text)
+	case inBase64 == nil:
 		return nil
 	}
-	var b []byte
-	if err := json.Unmarshal([]byte(`"`+inBase64+`"`), &b); err != nil {
+	b, err := base64.StdEncoding.DecodeString(*inBase64)
+	if err != nil {
 		panic(err)
 	}
 	return b
