@@ -88,13 +88,7 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := e.end(); err != nil {
-		return err
-	}
-	if e.count == 0 {
-		return noEvent()
-	}
-	return nil
+	return e.end(noEvent())
 }
 
 func noEvent() error { return exit(cli.ExitNothing, errors.New("no audit event matches")) }
@@ -158,7 +152,7 @@ func (a *app) auditActions(ctx context.Context, s *replay.Service, f replay.Trai
 			return err
 		}
 	}
-	return e.end()
+	return e.end(nil)
 }
 
 func (a *app) actionTable(actions []replay.Action) error {

@@ -113,7 +113,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 		return err
 	}
 	if a.output != "table" {
-		if err := e.end(); err != nil {
+		if err := e.end(nil); err != nil {
 			return err
 		}
 	}

@@ -65,13 +65,7 @@ func (a *app) runGroups(ctx context.Context, sel *selection, values bool) error 
 		}
 		groups[i].Values = &v
 	}
-	if err := a.writeGroups(groups); err != nil {
-		return err
-	}
-	if len(groups) == 0 {
-		return nothing()
-	}
-	return nil
+	return a.writeGroups(groups)
 }
 
 func (a *app) writeGroups(groups []dlq.Group) error {
@@ -84,7 +78,7 @@ func (a *app) writeGroups(groups []dlq.Group) error {
 			return err
 		}
 	}
-	return e.end()
+	return e.end(nothing())
 }
 
 // seenAt is the layout of times in tables, in UTC.
@@ -92,7 +86,7 @@ const seenAt = "2006-01-02 15:04:05"
 
 func (a *app) groupTable(groups []dlq.Group) error {
 	if len(groups) == 0 {
-		return nil
+		return nothing()
 	}
 	t := table{columns: []column{
 		{title: "COUNT", right: true}, {title: "SHARE", right: true}, {title: "PENDING", right: true}, {title: "REPLAYED", right: true}, {title: "DISCARDED", right: true},

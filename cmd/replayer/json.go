@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -34,17 +35,17 @@ func (e *emitter) emit(v any) error {
 	return err
 }
 
-// end closes the list.
-func (e *emitter) end() error {
-	if !e.list {
-		return nil
-	}
-	text := "\n]\n"
+// end closes the list. It returns none if there were no values.
+func (e *emitter) end(none error) error {
+	text, ending := "\n]\n", error(nil)
 	if e.count == 0 {
-		text = "[]\n"
+		text, ending = "[]\n", none
+	}
+	if !e.list {
+		return ending
 	}
 	_, err := io.WriteString(e.w, text)
-	return err
+	return cmp.Or(err, ending)
 }
 
 // answer writes a value as JSON, or the text about it for people.

@@ -51,53 +51,37 @@ func (a *app) runList(ctx context.Context, sel *selection, show listing) error {
 	if err != nil {
 		return err
 	}
-	each := s.Contents
-	if show.noValues || a.output == "table" {
-		each = s.Letters
-	}
 	q := a.query(filter)
 	q.Newest = show.newest
-	var listed int
 	if a.output == "table" {
-		listed, err = a.letterTable(ctx, each, q, s.Count)
-	} else {
-		listed, err = a.letterLines(ctx, each, q, show.details)
+		return a.letterTable(ctx, s, q)
 	}
-	if err != nil {
-		return err
+	each := s.Contents
+	if show.noValues {
+		each = s.Letters
 	}
-	if listed == 0 {
-		return nothing()
-	}
-	return nil
-}
-
-// eachLetter calls a function for each dead letter of a query.
-type eachLetter func(context.Context, dlqindex.Query, func(deadletters.Letter) error) error
-
-func nothing() error { return exit(cli.ExitNothing, errors.New("no dead letter matches")) }
-
-func (a *app) letterLines(ctx context.Context, each eachLetter, q dlqindex.Query, details bool) (int, error) {
 	e := a.emitter()
-	err := each(ctx, q, func(l deadletters.Letter) error {
-		if details {
+	err = each(ctx, q, func(l deadletters.Letter) error {
+		if show.details {
 			return e.emit(dlq.NewLetterJSON(l))
 		}
 		return e.emit(dlq.NewEntryJSON(l))
 	})
 	if err != nil {
-		return e.count, err
+		return err
 	}
-	return e.count, e.end()
+	return e.end(nothing())
 }
 
-func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query, counted func(context.Context, dlqindex.Query) (int, error)) (int, error) {
+func nothing() error { return exit(cli.ExitNothing, errors.New("no dead letter matches")) }
+
+func (a *app) letterTable(ctx context.Context, s *dlq.Service, q dlqindex.Query) error {
 	t := table{columns: []column{
 		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"},
 		{title: "BYTES", right: true, below: true}, {title: "GROUP", below: true}, {title: "FEATURE", below: true}, {title: "MESSAGE", below: true},
 	}}
 	broken := 0
-	err := each(ctx, q, func(l deadletters.Letter) error {
+	err := s.Letters(ctx, q, func(l deadletters.Letter) error {
 		message := l.Control.ErrorMessage
 		if len(l.Problems) > 0 {
 			broken++
@@ -110,17 +94,20 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query
 			strconv.Itoa(l.Size), l.Group, orDash(l.Control.FeatureID), message)
 		return nil
 	})
-	if err != nil || len(t.rows) == 0 {
-		return len(t.rows), err
+	if err != nil {
+		return err
+	}
+	if len(t.rows) == 0 {
+		return nothing()
 	}
 	if err := a.print(t.text(a.env)); err != nil {
-		return len(t.rows), err
+		return err
 	}
 	listed, of := len(t.rows)+t.more, ""
 	if q.Limit > 0 && listed == q.Limit {
-		all, err := counted(ctx, q)
+		all, err := s.Count(ctx, q)
 		if err != nil {
-			return listed, err
+			return err
 		}
 		if all > listed {
 			of = strconv.Itoa(listed) + " of "
@@ -132,7 +119,7 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query
 		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
 	}
 	fmt.Fprintln(a.env.Err)
-	return len(t.rows), nil
+	return nil
 }
 
 func orDash(text string) string {
