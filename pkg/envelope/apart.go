@@ -6,13 +6,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// maxApart bounds in bytes what is read of a collection when its features are
-// read one by one: what stands around them counts for each.
+// maxApart bounds in bytes how much of a collection is read when its features are read one by one. What surrounds them
+// counts for each feature.
 const maxApart = 64 << 20
 
-// apart reads the features of a FeatureCollection one by one, since together they
-// cannot be read, for the reason given. That stays the error where it is not one
-// of single features.
+// apart reads the features of a FeatureCollection one by one, because they cannot be read together for the given reason.
+// It returns that reason if no single feature is at fault.
 func (o *Opener) apart(format Format, value []byte, reason error) (Content, error) {
 	pieces, ok := transform.CutCollection(value)
 	n := pieces.Len()
@@ -31,14 +30,14 @@ func (o *Opener) apart(format Format, value []byte, reason error) (Content, erro
 		}
 		c.Features[i] = features[0]
 	}
-	if len(c.Faults) == 0 { // together they are too much, and each alone is not
+	if len(c.Faults) == 0 { // together they exceed a limit that each alone does not
 		return Content{}, reason
 	}
 	return c, nil
 }
 
-// Unread gives the fault of the first feature that cannot be read, nil when all
-// can: what fails a record whose features do not fail by themselves.
+// Unread returns the fault of the first feature that cannot be read, or nil. It fails a record whose features do not
+// fail separately.
 func (c *Content) Unread() error {
 	if at := slices.Index(c.Features, nil); at >= 0 {
 		return c.Faults[at]

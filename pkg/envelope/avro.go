@@ -12,20 +12,20 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// The marks with which the framings of Avro begin.
+// The bytes with which the framings of Avro begin.
 const (
-	confluentMagic   = 0x00 // and a schema id of four bytes, the highest first
+	confluentMagic   = 0x00 // followed by a big-endian schema ID of four bytes
 	confluentHeader  = 5
-	singleObjectMark = "\xc3\x01" // and a fingerprint of eight bytes
+	singleObjectMark = "\xc3\x01" // followed by a fingerprint of eight bytes
 	singleObjectSize = 10
 )
 
-// isFramed reports whether a value begins as one of the framings of Avro.
+// isFramed reports whether a value begins like one of the framings of Avro.
 func isFramed(value []byte) bool {
 	return len(value) >= confluentHeader && value[0] == confluentMagic || len(value) >= singleObjectSize && string(value[:2]) == singleObjectMark
 }
 
-// avroFeature reads the published event, or a row.
+// avroFeature reads the published event or a row.
 func (o *Opener) avroFeature(ctx context.Context, value []byte) (*transform.Feature, error) {
 	schema, datum, err := o.datum(ctx, value)
 	if err != nil {
@@ -44,17 +44,17 @@ func (o *Opener) datum(ctx context.Context, value []byte) (*avro.Schema, transfo
 		return nil, transform.Value{}, err
 	}
 	limits := avro.Limits{MaxDepth: o.limits.MaxDepth, MaxLiteralBytes: o.limits.MaxLiteralBytes}
-	if schema.Name() == EventSchemaName { // a level of JSON is up to three there
+	if schema.Name() == EventSchemaName { // a level of JSON is up to three levels there
 		limits.MaxDepth = 3*limits.MaxDepth + 4
 	}
 	datum, err := schema.Decode(body, limits)
 	return schema, datum, avroFault(err)
 }
 
-// IsFramed reports whether a value begins with the id of a schema or one of the marks of Avro's framings. No JSON text does.
+// IsFramed reports whether a value begins with a schema ID or the mark of an Avro framing. No JSON text does.
 func IsFramed(value []byte) bool { return isFramed(value) }
 
-// CutConfluent splits a value in the Confluent wire format into the id of its schema and what follows.
+// CutConfluent splits a value in the Confluent wire format into the ID of its schema and the rest.
 func CutConfluent(value []byte) (id int, body []byte, ok bool) {
 	if len(value) < confluentHeader || value[0] != confluentMagic {
 		return 0, value, false
@@ -96,8 +96,8 @@ func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte,
 		"write one of them; bare Avro does not say what it was written with"), hex.EncodeToString(value[:min(len(value), singleObjectSize)]))
 }
 
-// schemaFault tells a schema that cannot be used from a registry that does not
-// answer: that error is passed on as it is, with the stage.
+// schemaFault distinguishes an unusable schema from a registry that does not answer. It returns the registry's error
+// unchanged, with the stage.
 func schemaFault(err error, id int) error {
 	var broken *avro.SchemaError
 	if !errors.As(err, &broken) {
@@ -108,14 +108,12 @@ func schemaFault(err error, id int) error {
 	return classify.WithClass(classify.Row, e)
 }
 
-// AppendConfluent appends the header of the Confluent wire format; the datum
-// follows.
+// AppendConfluent appends the header of the Confluent wire format. The datum follows it.
 func AppendConfluent(dst []byte, id int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, confluentMagic), uint32(id)) //nolint:gosec // ids of registries are 31 bits
 }
 
-// AppendSingleObject appends the header of single-object encoding; the datum
-// follows.
+// AppendSingleObject appends the header of single-object encoding. The datum follows it.
 func AppendSingleObject(dst []byte, schema *avro.Schema) []byte {
 	fingerprint := schema.Fingerprint()
 	return append(append(dst, singleObjectMark...), fingerprint[:]...)

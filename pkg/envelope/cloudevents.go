@@ -14,13 +14,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Event are the attributes of a CloudEvent (specification 1.0.2, section Context
-// Attributes). ID and Source together name the event: a copy of it has the same.
+// Event holds the attributes of a CloudEvent (specification 1.0.2, section Context Attributes). ID and Source together
+// identify the event: a copy has the same.
 type Event struct {
 	ID, Source, Type string
 
-	// Subject, Time (RFC 3339), DataContentType and DataSchema are "" when the
-	// event has none.
+	// Subject, Time (RFC 3339), DataContentType and DataSchema are "" if the event has none.
 	Subject, Time, DataContentType, DataSchema string
 }
 
@@ -29,7 +28,7 @@ func (o *Opener) event(ctx context.Context, h headers, value []byte) (Content, e
 	if h.isStructured() && value != nil {
 		return o.structured(ctx, h, value)
 	}
-	if value == nil && len(h.attributes) == 0 { // a delete that nobody wrapped
+	if value == nil && len(h.attributes) == 0 { // a delete without an event
 		return Content{Delete: true}, nil
 	}
 	h.attributes["datacontenttype"] = h.contentType
@@ -37,7 +36,7 @@ func (o *Opener) event(ctx context.Context, h headers, value []byte) (Content, e
 	if err != nil {
 		return Content{}, err
 	}
-	if value == nil { // of a compacted topic: Kafka Protocol Binding, section 3.2.3
+	if value == nil { // a delete in a compacted topic: Kafka Protocol Binding, section 3.2.3
 		return Content{Delete: true, FeatureID: event.Subject, Event: event}, nil
 	}
 	format, err := o.dataFormat(event)
@@ -60,7 +59,7 @@ func (o *Opener) dataFormat(event *Event) (Format, error) {
 	return formatOfType(event.DataContentType, "the data content type")
 }
 
-// eventOf checks the attributes that matter here.
+// eventOf checks the attributes that are used here.
 func eventOf(attributes map[string]string, where string) (*Event, error) {
 	if version, is := attributes["specversion"]; version != "1.0" {
 		message := where + "specversion is not there"
@@ -132,13 +131,12 @@ func (o *Opener) structured(ctx context.Context, h headers, value []byte) (Conte
 // jsonEvent is an event as JSON, before its data is read.
 type jsonEvent struct {
 	attributes map[string]string
-	data       []byte // as it was written; nil when there is none
+	data       []byte // as written; nil if there is none
 	at         int    // where it begins
 	base64     *string
 }
 
-// readEvent takes a JSON event apart. The data stays as it is written: what is
-// inside of it is checked by its reader, with its place.
+// readEvent splits a JSON event. It leaves the data as written; the reader of the data checks it, with its place.
 func (o *Opener) readEvent(text []byte) (jsonEvent, error) {
 	e := jsonEvent{attributes: map[string]string{}}
 	d := jsontext.NewDecoder(strings.NewReader(string(text)))
@@ -174,7 +172,7 @@ func (o *Opener) readEvent(text []byte) (jsonEvent, error) {
 	return e, nil
 }
 
-// notJSON asks the strict reader what is wrong, which knows the codes.
+// notJSON returns the error of the strict reader, which has the codes.
 func (o *Opener) notJSON(text []byte, otherwise string) error {
 	if _, err := transform.ParseValue(text); err != nil {
 		return err
@@ -182,7 +180,7 @@ func (o *Opener) notJSON(text []byte, otherwise string) error {
 	return fault(classify.CodeEnvelopeMalformed, RuleEventData, "", otherwise, "send one CloudEvent as a JSON object")
 }
 
-// member takes one member of the event.
+// member stores one member of the event.
 func (e *jsonEvent) member(name string, raw []byte, at int) error {
 	switch name {
 	case "data":
@@ -212,7 +210,7 @@ func (e *jsonEvent) member(name string, raw []byte, at int) error {
 	default:
 		switch name {
 		case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema":
-			if !value.IsNull() { // null is the same as not being there
+			if !value.IsNull() { // null means absent
 				return withValue(fault(classify.CodeEnvelopeMalformed, RuleAttribute, "/"+name, "the attribute is no string", "write it in quotes"), value.Text())
 			}
 		}
@@ -221,7 +219,7 @@ func (e *jsonEvent) member(name string, raw []byte, at int) error {
 	return nil
 }
 
-// payload returns the data of the event, and whether it is JSON.
+// payload returns the data of the event and whether it is JSON.
 func (e *jsonEvent) payload() (data []byte, isJSON bool, err error) {
 	switch {
 	case e.data != nil && e.base64 != nil:
@@ -240,8 +238,7 @@ func (e *jsonEvent) payload() (data []byte, isJSON bool, err error) {
 	return e.data, true, nil
 }
 
-// relocate moves the place of a fault in an event's data to its place in the
-// record.
+// relocate converts the place of a fault in an event's data to its place in the record.
 func relocate(err error, text []byte, at int) error {
 	var e *transform.Error
 	if !errors.As(err, &e) {

@@ -16,7 +16,7 @@ func (o *Opener) change(ctx context.Context, value []byte) (Content, error) {
 		return Content{}, err
 	}
 	path := ""
-	if payload, has := event.Member("payload"); has { // with the schema beside it, as the JSON converter writes by default
+	if payload, has := event.Member("payload"); has { // with its schema, as the JSON converter writes by default
 		if _, has := event.Member("schema"); has {
 			event, path = payload, "/payload"
 		}
@@ -31,7 +31,7 @@ func (o *Opener) change(ctx context.Context, value []byte) (Content, error) {
 	return o.wrapped(event, path)
 }
 
-// changeValue reads the event in its serialization.
+// changeValue decodes the event by its serialization.
 func (o *Opener) changeValue(ctx context.Context, value []byte) (transform.Value, error) {
 	if o.options.Debezium.Serialization == SerializationAvro {
 		_, datum, err := o.datum(ctx, value)
@@ -56,7 +56,7 @@ func (o *Opener) wrapped(event transform.Value, path string) (Content, error) {
 		f, err := o.row(after, path+"/after", GeometryStruct)
 		return Content{Feature: f}, err
 	case "d":
-		before, _ := event.Member("before") // all of it only with REPLICA IDENTITY FULL
+		before, _ := event.Member("before") // complete only with REPLICA IDENTITY FULL
 		return o.deleted(before), nil
 	case "t":
 		return Content{}, withValue(fault(classify.CodeEnvelopeMalformed, RuleOperation, path+"/op", "the table was truncated: the event concerns no single row",
@@ -65,7 +65,7 @@ func (o *Opener) wrapped(event transform.Value, path string) (Content, error) {
 	return Content{}, withValue(fault(classify.CodeEnvelopeMalformed, RuleOperation, path+"/op", "the op concerns no row", "send c, r, u and d only"), op.Text())
 }
 
-// unwrapped reads a row that the connector took out of its event.
+// unwrapped reads a row that the connector extracted from its event.
 func (o *Opener) unwrapped(row transform.Value, path string) (Content, error) {
 	if deleted, _ := row.Member("__deleted"); deleted.Bool() || deleted.Text() == "true" {
 		return o.deleted(row), nil
@@ -75,7 +75,7 @@ func (o *Opener) unwrapped(row transform.Value, path string) (Content, error) {
 	return Content{Feature: f}, err
 }
 
-// deleted is a delete, with the id when the row still has it.
+// deleted returns a delete, with the ID if the row still has it.
 func (o *Opener) deleted(before transform.Value) Content {
 	id, err := rowID(before, o.options.Row, "")
 	if err != nil {

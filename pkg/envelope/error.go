@@ -11,33 +11,33 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Rule names what an envelope broke, finer than its code. The list is closed;
-// faults inside of GeoJSON, WKB or Avro have the rules of those packages.
+// Rule is what an envelope broke, more precisely than its code. The list is closed. Faults inside GeoJSON, WKB or Avro
+// have the rules of those packages.
 type Rule string
 
 // The rules.
 const (
 	RuleBytes         Rule = "max_bytes"
 	RuleContentType   Rule = "content_type"   // a content type that no format here has
-	RuleHeader        Rule = "header"         // a header that stands twice or is not UTF-8
+	RuleHeader        Rule = "header"         // a header that occurs twice or is not UTF-8
 	RuleSpecVersion   Rule = "specversion"    // CloudEvents 1.0
 	RuleAttribute     Rule = "attribute"      // a mandatory attribute of a CloudEvent
 	RuleBatch         Rule = "batch"          // one record is one event
 	RuleEventData     Rule = "event_data"     // data, or data_base64, and not both
 	RuleEventTime     Rule = "event_time"     // RFC 3339
 	RuleFraming       Rule = "framing"        // neither framing of Avro
-	RuleSchemaID      Rule = "schema_id"      // a schema that nobody knows
+	RuleSchemaID      Rule = "schema_id"      // an unknown schema
 	RuleNotARecord    Rule = "not_a_record"   // a row is a record
-	RuleColumn        Rule = "column"         // a column that is not there, or is of another type
+	RuleColumn        Rule = "column"         // a column that is missing or has another type
 	RuleOperation     Rule = "operation"      // an op of Debezium that concerns no row
-	RuleSRIDConflict  Rule = "srid_conflict"  // the struct and the EWKB inside of it
+	RuleSRIDConflict  Rule = "srid_conflict"  // the struct and the EWKB in it have different SRIDs
 	RuleEmptyGeometry Rule = "empty_geometry" // POINT EMPTY in a MultiPoint
-	RulePlaceType     Rule = "place_type"     // a type of JSON-FG that GeoJSON has no form for
+	RulePlaceType     Rule = "place_type"     // a type of JSON-FG that GeoJSON cannot represent
 	RulePlaceCRS      Rule = "place_crs"      // coordRefSys
 	RulePlaceMeasures Rule = "place_measures" // measures of JSON-FG
 	RuleTime          Rule = "time"           // time of JSON-FG
-	RuleEventMember   Rule = "event_member"   // a member of the published event that is not as its schema says
-	RuleRecordKey     Rule = "record_key"     // a record key that is no JSON or Avro, or lacks what is asked for
+	RuleEventMember   Rule = "event_member"   // a member of the published event that does not match its schema
+	RuleRecordKey     Rule = "record_key"     // a record key that is neither JSON nor Avro, or lacks the part that is read
 	RuleEventCRS      Rule = "event_crs"      // coordinates that the published event cannot have
 )
 
@@ -50,7 +50,7 @@ func Rules() []Rule {
 	}
 }
 
-// fault makes an error of the decode stage.
+// fault returns an error of the decode stage.
 func fault(code classify.Code, rule Rule, path, message, fix string) *transform.Error {
 	return &transform.Error{Code: code, Stage: classify.StageDecode, Rule: string(rule), Path: path, Message: message, Fix: fix}
 }
@@ -61,7 +61,7 @@ func withValue(e *transform.Error, value string) *transform.Error {
 	return e
 }
 
-// maxValueChars is the length that transform.Error.Value is cut to.
+// maxValueChars is the length to which transform.Error.Value is cut.
 const maxValueChars = 80
 
 func cut(text string) string {
@@ -72,7 +72,7 @@ func cut(text string) string {
 	return string([]rune(text)[:maxValueChars-1]) + "…"
 }
 
-// geometryFault puts the error of a geometry into the words of the transform.
+// geometryFault converts the error of a geometry to a *transform.Error.
 func geometryFault(err error, path string) error {
 	var g *geometry.Error
 	if !errors.As(err, &g) {
@@ -84,7 +84,7 @@ func geometryFault(err error, path string) error {
 	}
 }
 
-// avroFault puts the error of a datum into the words of the transform.
+// avroFault converts the error of a datum to a *transform.Error.
 func avroFault(err error) error {
 	var a *avro.DecodeError
 	if !errors.As(err, &a) {
@@ -96,8 +96,8 @@ func avroFault(err error) error {
 	}
 }
 
-// below moves the path of a fault inside of another member: a prefix is replaced
-// by a new one. The place in the text is lost, because it is that of a part.
+// below moves the path of a fault into another member: it replaces the prefix old by path. The place in the text is
+// lost, because it is relative to the part.
 func below(err error, old, path string) error {
 	var e *transform.Error
 	if !errors.As(err, &e) {

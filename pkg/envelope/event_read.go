@@ -40,10 +40,8 @@ func (o *Opener) readEventRecord(record transform.Value) (*transform.Feature, er
 	return f, nil
 }
 
-// eventForm makes sure that a record has the form of the published event: its
-// schema has the name, and a producer's may have it with other fields. More of
-// them may come with a later version; of those that are read none is left out in
-// silence.
+// eventForm checks that a record has the form of the published event. Its schema has the name, but a producer may have
+// changed its fields. A later version may add fields; a field that is read must not be missing silently.
 func eventForm(record transform.Value) error {
 	for _, name := range []string{"id", "bbox", "geometry", "properties", "foreign"} {
 		v, has := record.Member(name)
@@ -62,13 +60,12 @@ func eventForm(record transform.Value) error {
 	return nil
 }
 
-// malformedEvent is a fault of the event's content, whose form its schema has
-// already made sure of.
+// malformedEvent returns a fault of the event's content. Its schema has already checked the form.
 func malformedEvent(code classify.Code, path, message, fix string) *transform.Error {
 	return fault(code, RuleEventMember, path, message, fix)
 }
 
-// readForeign reads the foreign members, which must not be those of a feature.
+// readForeign reads the foreign members, which must not have the names of a feature's members.
 func readForeign(v transform.Value) ([]transform.Member, error) {
 	if len(v.Items()) == 0 {
 		return nil, nil
@@ -120,7 +117,7 @@ func (o *Opener) readEventGeometry(f *transform.Feature, v transform.Value) erro
 	return setGeometry(f, g, 0, "/geometry")
 }
 
-// readEventMembers reads members, no two of one name.
+// readEventMembers reads members with distinct names.
 func readEventMembers(v transform.Value, path string) ([]transform.Member, error) {
 	members := make([]transform.Member, len(v.Items()))
 	seen := make(map[string]struct{}, len(members))
@@ -141,8 +138,7 @@ func readEventMembers(v transform.Value, path string) ([]transform.Member, error
 	return members, nil
 }
 
-// readEventValue reads one value. An object here is a Number, a List or an
-// Object, which differ in their one field.
+// readEventValue reads one value. An object here is a Number, a List or an Object, which differ in their single field.
 func readEventValue(v transform.Value, path string) (transform.Value, error) {
 	if v.Kind() != transform.KindObject {
 		return v, nil

@@ -13,9 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/schemas"
 )
 
-// EventSchemaName is the name of the published Avro event,
-// schemas/feature-event.v1.avsc. A record that was written with it is read as a
-// feature, whatever the options say of rows.
+// EventSchemaName is the name of the published Avro event, schemas/feature-event.v1.avsc. A record with this schema is
+// read as a feature, whatever the options say about rows.
 const EventSchemaName = "switchback.v1.FeatureEvent"
 
 // The fullnames of the branches of a value in the event.
@@ -38,13 +37,12 @@ func eventSchema() (*avro.Schema, error) {
 	return schema, nil
 }
 
-// EventEncoder writes features as the published Avro event. It may be used by
-// many goroutines at once.
+// EventEncoder writes features as the published Avro event. It is safe for concurrent use.
 type EventEncoder struct {
 	schema *avro.Schema
 }
 
-// NewEventEncoder reads the published schema.
+// NewEventEncoder parses the published schema.
 func NewEventEncoder() (*EventEncoder, error) {
 	schema, err := eventSchema()
 	if err != nil {
@@ -56,11 +54,10 @@ func NewEventEncoder() (*EventEncoder, error) {
 // Schema returns the published schema, for its fingerprint and for a registry.
 func (e *EventEncoder) Schema() *avro.Schema { return e.schema }
 
-// Append appends the datum of a feature; put [AppendConfluent] or
-// [AppendSingleObject] before it. One feature has one form, and what is read
-// from it is the feature again: every member, its order, and the digits of every
-// number. The errors are *transform.Error of the encode stage: coordinates that
-// are not in WGS 84, or a geometry, set by hand, that has no form.
+// Append appends the datum of a feature. Put [AppendConfluent] or [AppendSingleObject] before it. One feature has one
+// form, and reading it returns the feature again: every member, its order, and the digits of every number. The errors
+// are *transform.Error of the encode stage: coordinates that are not in WGS 84, or a geometry, set by hand, that has no
+// form.
 func (e *EventEncoder) Append(dst []byte, f *transform.Feature) ([]byte, error) {
 	if f.CRS != "" {
 		e := withValue(fault(classify.CodeUnknownCRS, RuleEventCRS, "/geometry", "the coordinates are not in WGS 84, and the published event has no place to say so",
@@ -144,13 +141,13 @@ func eventValue(v transform.Value) any {
 	}
 }
 
-// exactLong returns a number that a long keeps, digit for digit.
+// exactLong returns a number if a long keeps its digits.
 func exactLong(v transform.Value) (int64, bool) {
 	i, err := strconv.ParseInt(v.Text(), 10, 64)
 	return i, err == nil && strconv.FormatInt(i, 10) == v.Text()
 }
 
-// eventNumber keeps the digits that neither a long nor a double keeps.
+// eventNumber keeps the digits of a number that neither a long nor a double can hold.
 func eventNumber(v transform.Value) any {
 	return goavro.Union(branchNumber, map[string]any{"decimal": v.Text()})
 }

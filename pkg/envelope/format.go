@@ -1,11 +1,11 @@
 package envelope
 
-// Format is what the value of a record is.
+// Format is the format of a record's value.
 type Format string
 
 // The formats.
 const (
-	Auto        Format = "auto"        // by the headers; without any, Avro by its mark, else GeoJSON
+	Auto        Format = "auto"        // by the headers; without any, Avro by its mark, otherwise GeoJSON
 	GeoJSON     Format = "geojson"     // a Feature (RFC 7946)
 	JSONFG      Format = "jsonfg"      // a Feature of OGC JSON-FG 1.0
 	CloudEvents Format = "cloudevents" // CloudEvents 1.0, binary or structured by the content type
@@ -16,10 +16,10 @@ const (
 // Formats lists every [Format].
 func Formats() []Format { return []Format{Auto, GeoJSON, JSONFG, CloudEvents, Avro, Debezium} }
 
-// Split says what becomes of a FeatureCollection.
+// Split is what happens to a FeatureCollection.
 type Split string
 
-// What becomes of it.
+// What happens to it.
 const (
 	SplitNone     Split = "none"     // it is refused: a record is one feature
 	SplitFeatures Split = "features" // its features are read
@@ -28,14 +28,13 @@ const (
 // Splits lists every [Split].
 func Splits() []Split { return []Split{SplitNone, SplitFeatures} }
 
-// Unsupported says what becomes of a JSON-FG feature whose place GeoJSON has no
-// form for.
+// Unsupported is what happens to a JSON-FG feature whose place GeoJSON cannot represent.
 type Unsupported string
 
-// What becomes of it.
+// What happens to it.
 const (
 	UnsupportedReject   Unsupported = "reject"   // the feature is refused
-	UnsupportedGeometry Unsupported = "geometry" // its geometry is taken, when it is not null
+	UnsupportedGeometry Unsupported = "geometry" // its geometry is used if it is not null
 )
 
 // Unsupporteds lists every [Unsupported].
@@ -53,11 +52,10 @@ const (
 // Serializations lists every [Serialization].
 func Serializations() []Serialization { return []Serialization{SerializationJSON, SerializationAvro} }
 
-// GeometryFormat is the form of a geometry inside of a row.
+// GeometryFormat is the form of a geometry in a row.
 type GeometryFormat string
 
-// The forms. Bytes of Avro, and of Kafka Connect's JSON, are meant by wkb and
-// ewkb; the others are text.
+// The forms. wkb and ewkb mean bytes of Avro or of Kafka Connect's JSON; the others are text.
 const (
 	GeometryGeoJSON    GeometryFormat = "geojson"     // a geometry object, or its text
 	GeometryStruct     GeometryFormat = "struct"      // Debezium's {"srid": …, "wkb": …}, where wkb is EWKB in practice

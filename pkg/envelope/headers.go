@@ -10,17 +10,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// headers are those that say what the value is.
+// headers are the headers that describe the value.
 type headers struct {
 	contentType string            // as it was written
 	attributes  map[string]string // of the CloudEvent, without "ce_"
 }
 
-// attributePrefix stands before the attributes of a CloudEvent (Kafka Protocol
-// Binding 1.0.2, section 3.2.3.1).
+// attributePrefix precedes the attributes of a CloudEvent (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
 const attributePrefix = "ce_"
 
-// readHeaders takes the headers that matter; the others are not looked at.
+// readHeaders reads the relevant headers and ignores the others.
 func readHeaders(all []kgo.RecordHeader) (headers, error) {
 	h := headers{attributes: map[string]string{}}
 	seen := map[string]bool{}
@@ -45,8 +44,8 @@ func readHeaders(all []kgo.RecordHeader) (headers, error) {
 	return h, nil
 }
 
-// isStructured reports whether the content type is one of CloudEvents: that,
-// and not the headers, is what tells structured mode from binary mode.
+// isStructured reports whether the content type is one of CloudEvents. The content type, not the headers, distinguishes
+// structured mode from binary mode.
 func (h headers) isStructured() bool {
 	return strings.HasPrefix(strings.ToLower(h.contentType), "application/cloudevents")
 }
@@ -56,7 +55,7 @@ func (h headers) isEvent() bool {
 	return binary || h.isStructured()
 }
 
-// formatOfType returns the format of a content type; from says where it stands.
+// formatOfType returns the format of a content type. from names its origin for messages.
 func formatOfType(contentType, from string) (Format, error) {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {

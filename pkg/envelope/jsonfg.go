@@ -10,8 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// jsonFG reads a Feature of OGC JSON-FG 1.0 (21-045): it is one of GeoJSON with
-// members that GeoJSON does not define.
+// jsonFG reads a Feature of OGC JSON-FG 1.0 (21-045): a GeoJSON Feature with additional members.
 func (o *Opener) jsonFG(value []byte) (*transform.Feature, error) {
 	f, err := o.transformer.Decode(value)
 	if err != nil {
@@ -23,8 +22,8 @@ func (o *Opener) jsonFG(value []byte) (*transform.Feature, error) {
 	return f, nil
 }
 
-// toGeoJSON puts what JSON-FG adds to a feature where GeoJSON has it. common is
-// the system of a place that names none.
+// toGeoJSON moves what JSON-FG adds to a feature to where GeoJSON has it. common is the system of a place that names
+// none.
 func (o *Opener) toGeoJSON(f *transform.Feature, common transform.Value) error {
 	if err := checkTime(foreign(f, "time")); err != nil {
 		return about(f, err)
@@ -34,7 +33,7 @@ func (o *Opener) toGeoJSON(f *transform.Feature, common transform.Value) error {
 		system = common
 	}
 	f.Foreign = slices.DeleteFunc(f.Foreign, func(m transform.Member) bool { return m.Name == "place" || m.Name == "coordRefSys" })
-	if place.IsNull() { // the geometry is in WGS 84, whatever coordRefSys says of the place
+	if place.IsNull() { // the geometry is in WGS 84, whatever coordRefSys says about the place
 		return nil
 	}
 	err := o.place(f, place, system)
@@ -44,7 +43,7 @@ func (o *Opener) toGeoJSON(f *transform.Feature, common transform.Value) error {
 	return about(f, err)
 }
 
-// about notes whose fault it is.
+// about adds the feature's ID to an error.
 func about(f *transform.Feature, err error) error {
 	if e, ok := err.(*transform.Error); ok && e.Feature == "" { //nolint:errorlint // made here, and not wrapped
 		e.Feature = f.IDString()
@@ -52,19 +51,19 @@ func about(f *transform.Feature, err error) error {
 	return err
 }
 
-// isUnsupported reports whether a fault is what GeoJSON has no form for.
+// isUnsupported reports whether a fault is that GeoJSON cannot represent something.
 func isUnsupported(err error) bool {
 	e, ok := err.(*transform.Error) //nolint:errorlint // made here, and not wrapped
 	return ok && (e.Rule == string(RulePlaceType) || e.Rule == string(RulePlaceMeasures) || e.Rule == string(RulePlaceCRS))
 }
 
-// foreign returns a foreign member, null when there is none.
+// foreign returns a foreign member, or null if there is none.
 func foreign(f *transform.Feature, name string) transform.Value {
 	v, _ := transform.ObjectValue(f.Foreign...).Member(name)
 	return v
 }
 
-// place takes the geometry of the place, in the system that is named.
+// place uses the geometry of the place, in the named system.
 func (o *Opener) place(f *transform.Feature, place, system transform.Value) error {
 	if own, has := place.Member("coordRefSys"); has {
 		system = own
@@ -85,14 +84,13 @@ func (o *Opener) place(f *transform.Feature, place, system transform.Value) erro
 	if source.AxisOrder() == crs.AxisYX {
 		f.Geometry.Shape = swap(f.Geometry.Shape)
 	}
-	f.BBox = nil // it is that of the geometry that was there
+	f.BBox = nil // it belongs to the former geometry
 	f.DeclareCRS(source.Code())
 	return nil
 }
 
-// geometryObject reads the text of a geometry as strictly as that of a feature,
-// and declares the system that it names itself: PostGIS writes a crs member by
-// default (ST_AsGeoJSON), and what it says counts as that of a feature does.
+// geometryObject reads the text of a geometry as strictly as that of a feature, and declares the system that it names:
+// PostGIS writes a crs member by default (ST_AsGeoJSON), which has the same meaning as that of a feature.
 func (o *Opener) geometryObject(f *transform.Feature, text []byte, path string) error {
 	wrapped := append([]byte(`{"type":"Feature","properties":null,"geometry":`), text...)
 	read, err := o.transformer.Decode(append(wrapped, '}'))
@@ -106,14 +104,14 @@ func (o *Opener) geometryObject(f *transform.Feature, text []byte, path string) 
 	return nil
 }
 
-// unsupportedTypes are the types of JSON-FG that GeoJSON has no form for.
+// unsupportedTypes are the types of JSON-FG that GeoJSON cannot represent.
 func unsupportedTypes() []string {
 	return []string{
 		"Polyhedron", "MultiPolyhedron", "Prism", "MultiPrism", "CircularString", "CompoundCurve", "CurvePolygon", "MultiCurve", "MultiSurface",
 	}
 }
 
-// checkPlace refuses what GeoJSON has no form for, before the rest is read.
+// checkPlace refuses what GeoJSON cannot represent, before the rest is read.
 func checkPlace(place transform.Value, path string, outermost bool) *transform.Error {
 	kind, _ := place.Member("type")
 	if slices.Contains(unsupportedTypes(), kind.Text()) {
@@ -138,9 +136,8 @@ func checkPlace(place transform.Value, path string, outermost bool) *transform.E
 	return nil
 }
 
-// placeCRS finds the system of a coordRefSys: a URI, a safe CURIE, or a
-// reference object without an epoch (JSON-FG, section 7.5). Without one it is
-// CRS84.
+// placeCRS returns the system of a coordRefSys: a URI, a safe CURIE, or a reference object without an epoch (JSON-FG,
+// section 7.5). Without one it is CRS84.
 func placeCRS(system transform.Value) (*crs.CRS, error) {
 	refuse := func(message, fix string) error {
 		return withValue(fault(classify.CodeUnknownCRS, RulePlaceCRS, "/coordRefSys", message, fix), string(system.AppendJSON(nil)))
@@ -162,7 +159,7 @@ func placeCRS(system transform.Value) (*crs.CRS, error) {
 		return nil, refuse("the coordinate reference system is no name", "write its URI, such as http://www.opengis.net/def/crs/EPSG/0/25832")
 	}
 	word := name.Text()
-	if strings.HasSuffix(word, "/CRS84h") { // CRS84 with heights, which are kept as they are
+	if strings.HasSuffix(word, "/CRS84h") { // CRS84 with heights, which stay as they are
 		word = strings.TrimSuffix(word, "h")
 	}
 	found, err := crs.Lookup(word)
@@ -172,8 +169,8 @@ func placeCRS(system transform.Value) (*crs.CRS, error) {
 	return found, nil
 }
 
-// checkTime checks the time of a feature (JSON-FG, section 7.2): a date, a
-// timestamp, an interval of them. It stays where it is.
+// checkTime checks the time of a feature (JSON-FG, section 7.2): a date, a timestamp, or an interval of them. It stays a
+// foreign member.
 func checkTime(v transform.Value) error {
 	if v.IsNull() {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Key reads the key of a record, as the converters of Kafka Connect write it: JSON, with its schema beside it or without, or Avro in
-// one of its framings. A schema is taken off: what is left is the key alone.
+// Key decodes the key of a record as the converters of Kafka Connect write it: JSON, with or without its schema, or Avro
+// in one of its framings. It returns the key without a schema.
 //
-// Every error for the record is a *transform.Error; what the schema registry answers is passed on as it is.
+// Every error for the record is a *transform.Error. An error of the schema registry is returned unchanged.
 func (o *Opener) Key(ctx context.Context, key []byte) (transform.Value, error) {
 	if isFramed(key) {
 		_, datum, err := o.datum(ctx, key)
@@ -32,7 +32,7 @@ func (o *Opener) Key(ctx context.Context, key []byte) (transform.Value, error) {
 	return value, nil
 }
 
-// ofKey says that an error is about the key, and not about the value.
+// ofKey marks an error as one of the key, not of the value.
 func ofKey(err error) error {
 	if e, ok := err.(*transform.Error); ok { //nolint:errorlint // a marked one is about a schema
 		e.Message, e.Rule = "the record key: "+e.Message, string(RuleRecordKey)
@@ -40,7 +40,7 @@ func ofKey(err error) error {
 	return err
 }
 
-// Part gives what a path of names leads to in a key: a text or a number. The path of no names is the whole key.
+// Part returns the text or the number at a path of names in a key. An empty path is the whole key.
 func Part(key transform.Value, path []string) (transform.Value, error) {
 	at := key
 	for i, name := range path {

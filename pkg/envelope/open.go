@@ -10,48 +10,45 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Content is what a record holds.
+// Content is the content of a record.
 type Content struct {
-	// Format is what the value was read as, without the envelope of CloudEvents.
-	// It is empty for a null value.
+	// Format is the format of the value without the envelope of CloudEvents. It is empty for a null value.
 	Format Format
 
-	// Delete says that the feature under the record's key is deleted.
+	// Delete tells that the feature under the record's key is deleted.
 	Delete bool
 
-	// Feature is the feature; nil for a delete, and for a collection.
+	// Feature is nil for a delete and for a collection.
 	Feature *transform.Feature
 
-	// Features are those of a FeatureCollection that is split; nil of every other
-	// record.
+	// Features are those of a FeatureCollection that is split; nil for every other record.
 	Features []*transform.Feature
 
-	// Text is that of the collection.
+	// Text is the text of the collection.
 	Text []byte
 
-	// Pieces are the features in the text, where Faults are not nil.
+	// Pieces are the features in the text, if Faults is not nil.
 	Pieces transform.Pieces
 
-	// Faults say which of the features cannot be read, and why. Such a feature is
-	// nil. Nil when all can be read.
+	// Faults are the errors of features that cannot be read, by their index. Such a feature is nil. Faults is nil if all
+	// can be read.
 	Faults map[int]error
 
-	// FeatureID is the id of the feature, when the value or the event has it;
-	// also of a deleted one.
+	// FeatureID is the ID of the feature, if the value or the event has it, also of a deleted one.
 	FeatureID string
 
-	// Event has the attributes of the CloudEvent; nil when it is none.
+	// Event has the attributes of the CloudEvent; nil if the record is not one.
 	Event *Event
 }
 
-// Open reads one record. A nil value is a delete, an empty one is none.
+// Open reads one record. A nil value is a delete; an empty one is not.
 func (o *Opener) Open(ctx context.Context, headers []kgo.RecordHeader, value []byte) (Content, error) {
 	if len(value) > o.limits.MaxBytes {
 		return Content{}, fault(classify.CodeRecordTooLarge, RuleBytes, "",
 			"the record has "+strconv.Itoa(len(value))+" bytes, more than "+strconv.Itoa(o.limits.MaxBytes),
 			"split or simplify the feature, or raise limits.max_bytes")
 	}
-	if format := o.options.Format; format != Auto && format != CloudEvents { // what the headers say does not count
+	if format := o.options.Format; format != Auto && format != CloudEvents { // the headers do not matter
 		return o.bare(ctx, format, value)
 	}
 	h, err := readHeaders(headers)
@@ -68,10 +65,9 @@ func (o *Opener) Open(ctx context.Context, headers []kgo.RecordHeader, value []b
 	return o.bare(ctx, format, value)
 }
 
-// detect returns what the headers say of a record that is no CloudEvent. Where
-// they say nothing, the marks with which Avro begins speak: no JSON text begins
-// with one of them (00 is no white space, and c3 01 is not UTF-8), so they are a
-// statement of the producer, and no guess. Else the record is GeoJSON.
+// detect returns the format that the headers name for a record that is not a CloudEvent. If they name none, the mark of
+// Avro decides. No JSON text begins with it (00 is not white space, and c3 01 is not UTF-8), so it is a statement of the
+// producer and not a guess. Otherwise the record is GeoJSON.
 func detect(h headers, value []byte) (Format, error) {
 	switch {
 	case h.contentType != "":
@@ -90,7 +86,7 @@ func (o *Opener) bare(ctx context.Context, format Format, value []byte) (Content
 	return o.data(ctx, format, value)
 }
 
-// data reads what is not in an envelope, or was taken out of it.
+// data reads a value without an envelope.
 func (o *Opener) data(ctx context.Context, format Format, value []byte) (Content, error) {
 	var c Content
 	var err error
@@ -129,8 +125,8 @@ func (o *Opener) collection(format Format, value []byte) (Content, error) {
 	return o.apart(format, value, err)
 }
 
-// features reads the features of a FeatureCollection, all or none. A coordRefSys
-// of the collection counts for each feature that has none (JSON-FG, section 7.5).
+// features reads the features of a FeatureCollection, all or none. A coordRefSys of the collection applies to each
+// feature that has none (JSON-FG, section 7.5).
 func (o *Opener) features(format Format, value []byte) ([]*transform.Feature, error) {
 	c, err := o.transformer.DecodeCollection(value, o.options.MaxFeatures)
 	if err != nil {

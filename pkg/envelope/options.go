@@ -11,95 +11,85 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Options say how records are opened. The zero Options read GeoJSON.
+// Options are how records are opened. The zero Options read GeoJSON.
 type Options struct {
 	// Format is the format of every record. Defaults to geojson.
 	Format Format
 
-	// Data is the format of what a CloudEvent carries. Empty goes by the event's
-	// data content type.
+	// Data is the format of the data of a CloudEvent. Empty uses the event's data content type.
 	Data Format
 
-	// Split says what becomes of a FeatureCollection of GeoJSON or JSON-FG.
-	// Defaults to none.
+	// Split is what happens to a FeatureCollection of GeoJSON or JSON-FG. Defaults to none.
 	Split Split
 
-	// Apart says that a feature of a collection that cannot be read is a fault of
-	// its own, and not one of the record: see Content.Faults.
+	// Apart makes a feature of a collection that cannot be read a fault of its own, not of the record: see
+	// Content.Faults.
 	Apart bool
 
 	// MaxFeatures bounds the features of a collection. Defaults to 10000.
 	MaxFeatures int
 
-	// Row says how a row becomes a feature.
+	// Row maps a row to a feature.
 	Row Row
 
-	// Unsupported says what becomes of a JSON-FG place that GeoJSON has no form
-	// for. Defaults to reject.
+	// Unsupported is what happens to a JSON-FG place that GeoJSON cannot represent. Defaults to reject.
 	Unsupported Unsupported
 
-	// Debezium says how change events are written.
+	// Debezium is how change events are written.
 	Debezium DebeziumOptions
 
-	// Registry finds the schemas of the Confluent wire format. Without one, such
-	// records are refused.
+	// Registry finds the schemas of the Confluent wire format. Without it, such records are refused.
 	Registry Registry
 
-	// Schemas are those of single-object encodings, found by their fingerprints.
-	// The published event schema is always among them.
+	// Schemas are those of single-object encodings, found by their fingerprints. The published event schema is always
+	// included.
 	Schemas []*avro.Schema
 }
 
-// Row says how a row becomes a feature. Paths are names, or names joined by
-// dots.
+// Row maps a row to a feature. Paths are names, or names joined by dots.
 type Row struct {
-	// ID is the column of the id. Defaults to "id" when there is one; a row
-	// without it has no id.
+	// ID is the column of the ID. Defaults to "id" if it exists; a row without it has no ID.
 	ID string
 
-	// Geometry is the column of the geometry, which must be there; null is no
-	// geometry. Defaults to "geometry".
+	// Geometry is the column of the geometry, which must exist; null is no geometry. Defaults to "geometry".
 	Geometry string
 
 	// GeometryFormat is its form. Defaults to struct for Debezium, else geojson.
 	GeometryFormat GeometryFormat
 
-	// Properties is a column that holds the properties. Empty takes every column
-	// that is neither id nor geometry.
+	// Properties is a column that holds the properties. Empty uses every column that is neither ID nor geometry.
 	Properties string
 
-	// DropMeasures reads the M ordinates of a geometry and leaves them out.
-	// Without it such a geometry is refused.
+	// DropMeasures drops the M ordinates of a geometry. Without it such a geometry is refused.
 	DropMeasures bool
 }
 
-// DebeziumOptions say how change events are written.
+// DebeziumOptions are how change events are written.
 type DebeziumOptions struct {
 	// Serialization defaults to json.
 	Serialization Serialization
 
-	// Unwrapped says that the row is not inside of an envelope, because
-	// Debezium's ExtractNewRecordState has taken it out. A row whose __deleted is
-	// true is a delete; columns that begin with two underscores are left out.
+	// Unwrapped tells that the row is not inside an envelope, because Debezium's ExtractNewRecordState has extracted it.
+	// A row whose __deleted is true is a delete; columns that begin with two underscores are dropped.
 	Unwrapped bool
 
-	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes behind "hex:". A row that
-	// has it in a column that is read is refused, also a row of Avro. Defaults to [DefaultUnavailableValue].
+	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes after "hex:". A row that has
+	// it in a column that is read is refused, also a row of Avro. Defaults to [DefaultUnavailableValue].
 	UnavailableValue string
 
-	// Reads reports whether a column of a row is read, other than those that [Row] names. The placeholder is left out of one
-	// that is not. Nil reads all.
+	// Reads reports whether a column of a row is read, in addition to those that [Row] names. The placeholder is dropped
+	// from a column that is not. nil reads all.
 	Reads func(column string) bool
 }
 
 // Registry finds the schema that a record was written with.
 type Registry interface {
-	// SchemaByID returns the schema of an id. It caches: it is asked for every
-	// record. An error that may pass has a class that says so.
+	// SchemaByID returns the schema with an ID. It must cache, because it is called for every record. The class of an
+	// error tells whether another attempt may succeed.
 	SchemaByID(ctx context.Context, id int) (*avro.Schema, error)
 }
 
-// Opener opens records. It may be used by many goroutines at once.
+// Opener opens records. It is safe for concurrent use.
 type Opener struct {
 	options     Options
 	transformer *transform.Transformer
@@ -108,8 +98,7 @@ type Opener struct {
 	unavailable placeholder
 }
 
-// New checks the options. The transformer reads the GeoJSON that is inside, and
-// its limits hold for every format.
+// New checks the options. The transformer reads the GeoJSON inside, and its limits apply to every format.
 func New(t *transform.Transformer, options Options) (*Opener, error) {
 	if t == nil {
 		return nil, errors.New("envelope: there is no transformer")
@@ -155,7 +144,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check refuses words that do not exist.
+// check refuses unknown words.
 func (o Options) check() error {
 	return errors.Join(
 		known("format", o.Format, Formats()),
@@ -182,7 +171,7 @@ func notNested(data Format) error {
 	return nil
 }
 
-// geometryLimits are the limits of the transform, for a geometry in another form.
+// geometryLimits converts the limits of the transform for a geometry in another form.
 func (o *Opener) geometryLimits() geometry.Limits {
 	return geometry.Limits{
 		MaxDepth: o.limits.MaxCollectionDepth, MaxPositions: o.limits.MaxPositions, MaxParts: o.limits.MaxRings,

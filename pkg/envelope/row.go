@@ -14,8 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// row makes a feature of a row, which stands at path. The form of its geometry
-// is otherwise when the options name none.
+// row converts a row at path to a feature. otherwise is the form of its geometry if the options name none.
 func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat) (*transform.Feature, error) {
 	if row.Kind() != transform.KindObject {
 		return nil, fault(classify.CodeWrongType, RuleNotARecord, path, "the row is no record, but "+article(row.Kind()), "send a record with an id and a geometry")
@@ -70,9 +69,8 @@ func rowID(row transform.Value, rules Row, path string) (transform.Value, error)
 	}
 }
 
-// rowProperties returns the columns that are neither id nor geometry, or those
-// of the column that holds them. Only a column itself is left out: of a path
-// into one, the rest of it stays.
+// rowProperties returns the columns that are neither ID nor geometry, or the content of the properties column. It only
+// drops whole columns: of a path into a column, the rest stays.
 func rowProperties(row transform.Value, rules Row, path, geometryColumn string) ([]transform.Member, error) {
 	if rules.Properties != "" {
 		value, _ := lookup(row, rules.Properties)
@@ -127,7 +125,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 		return fault(classify.CodeWrongType, RuleColumn, path, "the geometry is "+article(v.Kind())+", not "+string(format), "name its form in source.row.geometry_format")
 	}
 	data := []byte(v.Text())
-	if format == GeometryWKB || format == GeometryEWKB { // bytes, which stand in a value as base64
+	if format == GeometryWKB || format == GeometryEWKB { // bytes, which are base64 in a value
 		raw, err := base64.StdEncoding.Strict().DecodeString(v.Text())
 		if err != nil {
 			return withValue(fault(classify.CodeWKBMalformed, RuleColumn, path, "the geometry is no bytes", "is it text, of the form "+string(format)+"_hex?"), v.Text())
@@ -145,7 +143,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 	return setGeometry(f, g, max(srid, g.SRID), path)
 }
 
-// setGeometry takes a geometry, and declares what its SRID says.
+// setGeometry sets a geometry and declares its SRID.
 func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path string) error {
 	if emptyInMulti(g.Shape) {
 		return fault(classify.CodeGeometryEmpty, RuleEmptyGeometry, path, "a MultiPoint has an empty point, which GeoJSON has no form for", "leave the point out")
@@ -177,13 +175,13 @@ func (o *Opener) rowGeoJSON(f *transform.Feature, v transform.Value, path string
 	if len(text) == 0 || text[0] != '{' {
 		return withValue(fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no GeoJSON object", "name its form in source.row.geometry_format"), string(text))
 	}
-	if _, err := transform.ParseValue(text); err != nil { // so that nothing can close the object early
+	if _, err := transform.ParseValue(text); err != nil { // nothing can close the object early
 		return below(err, "", path)
 	}
 	return o.geometryObject(f, text, path)
 }
 
-// structOf takes Debezium's geometry struct apart. It refuses half a point, which is no absent geometry.
+// structOf splits Debezium's geometry struct. It refuses half a point, which is not an absent geometry.
 func structOf(v transform.Value, path string) (transform.Value, int32, error) {
 	wkb, found := v.Member("wkb")
 	x, _ := v.Member("x")
