@@ -115,7 +115,7 @@ func (f orderFlags) pipeline(cmd *cobra.Command, cfg *config.Config, file string
 func (f orderFlags) release(cmd *cobra.Command, cfg *config.Config, file string) error {
 	return f.order(cmd, cfg, file, func(ctx context.Context, write *control.Writer, view control.View, s control.State) error {
 		if _, quarantined := view.Batches[f.batch]; !quarantined {
-			return exitError{cli.ExitNothing, fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
+			return cli.ExitError{Code: cli.ExitNothing, Err: fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
 		}
 		s.Phase = control.Running
 		if _, err := write.Batch(ctx, f.batch, s); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/gates"
@@ -135,13 +136,13 @@ func keysOf(gates []transform.GateOff) []string {
 
 // precision returns a line about the required precision of coordinates, and the rounding.
 func precision(cfg *config.Config) string {
-	rounded := fmt.Sprintf("the output is rounded to %s", count(*cfg.Transform.Geometry.RoundDecimals, "decimal"))
+	rounded := fmt.Sprintf("the output is rounded to %s", cli.Count(*cfg.Transform.Geometry.RoundDecimals, "decimal"))
 	floor := cfg.Pipeline.Tolerance.PrecisionDecimalThreshold
 	if floor == 0 {
 		return "precision: no floor (pipeline.tolerance.precision_decimal_threshold); it is measured as switchback_coordinate_decimals; " + rounded
 	}
 	return fmt.Sprintf("precision: the floor is %s, broken when more than %d of the last %d ordinates have fewer; %s",
-		count(floor, "decimal"), gates.PrecisionOrdinates/2, gates.PrecisionOrdinates, rounded)
+		cli.Count(floor, "decimal"), gates.PrecisionOrdinates/2, gates.PrecisionOrdinates, rounded)
 }
 
 // floorOf returns a hook that refuses features below the precision floor, as the pipeline does.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sample"
@@ -89,9 +90,9 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	if err := f.write(cmd, from, text.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "consumer: from %s; %s marked with a ?\n", count(seen.Features, "feature"), count(bytes.Count(text.Bytes(), []byte("# ?")), "line"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "consumer: from %s; %s marked with a ?\n", cli.Count(seen.Features, "feature"), cli.Count(bytes.Count(text.Bytes(), []byte("# ?")), "line"))
 	if seen.Skipped > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: skipped %d of %s that are no features, the first in %v\n", seen.Skipped, count(seen.Skipped+seen.Features, "text"), seen.FirstSkipped)
+		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: skipped %d of %s that are no features, the first in %v\n", seen.Skipped, cli.Count(seen.Skipped+seen.Features, "text"), seen.FirstSkipped)
 	}
 	return tried(cmd, cfg, seen)
 }
@@ -128,7 +129,7 @@ func tried(cmd *cobra.Command, cfg *config.Config, seen *sample.Sample) error {
 		}
 	}
 	if refused > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: it refuses %d of %s of the sample, the first: %v\n", refused, count(seen.Features, "feature"), first)
+		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: it refuses %d of %s of the sample, the first: %v\n", refused, cli.Count(seen.Features, "feature"), first)
 	}
 	return cmd.Context().Err()
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -38,24 +37,16 @@ func run(args []string, stdout, stderr io.Writer) cli.Exit {
 	return exitCode(err)
 }
 
-// exitError is an error with its exit code.
-type exitError struct {
-	code cli.Exit
-	error
-}
-
-func (e exitError) Unwrap() error { return e.error }
-
 // usageError marks a wrong call.
-func usageError(err error) error { return exitError{cli.ExitUsage, err} }
+func usageError(err error) error { return cli.ExitError{Code: cli.ExitUsage, Err: err} }
 
 var (
-	errInterrupted = exitError{cli.ExitInterrupted, errors.New("interrupted")} // the command was stopped before it was done
-	errRejected    = errors.New("rejected")                                    // the command has printed what it refused
+	errInterrupted = cli.ExitError{Code: cli.ExitInterrupted, Err: errors.New("interrupted")} // the command was stopped before it was done
+	errRejected    = errors.New("rejected")                                                   // the command has printed what it refused
 )
 
 func exitCode(err error) cli.Exit {
-	exit, marked := errors.AsType[exitError](err)
+	exit, marked := errors.AsType[cli.ExitError](err)
 	_, held := errors.AsType[*consumer.HeldError](err)
 	_, faults := errors.AsType[*config.Faults](err)
 	_, limit := errors.AsType[*consumer.LimitError](err)
@@ -65,7 +56,7 @@ func exitCode(err error) cli.Exit {
 	case held:
 		return cli.ExitStopped
 	case marked:
-		return exit.code
+		return exit.Code
 	case faults:
 		return cli.ExitUsage
 	case limit:
@@ -93,15 +84,7 @@ Two different files are an error.
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("consumer {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			return unknownCommand(cmd, words[0]) // the flags belong to the intended command
-		}
-		if hint := cli.FlagHint(cmd, err); hint != "" {
-			return usageError(fmt.Errorf("%w; %s", err, hint))
-		}
-		return usageError(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
-	})
+	cli.ExplainFlagErrors(root)
 	sampled := newInit()
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newDescribe(), newSimulate(), newTopics(), newTransform(),
 		newPause(), newResume(), newStatus(), newHealth(), newVerify(), newGovernance(), newSink(), newSchema(), sampled, newVersion())
@@ -114,16 +97,6 @@ Two different files are an error.
 	return root
 }
 
-// unknownCommand suggests the command that was probably meant.
-func unknownCommand(cmd *cobra.Command, word string) error {
-	cmd.SuggestionsMinimumDistance = 2
-	hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usageError(fmt.Errorf("unknown command %q for `%s`; %s", word, cmd.CommandPath(), hint))
-}
-
 // refuseArguments makes an unexpected word a usage error that names it.
 func refuseArguments(cmd *cobra.Command) {
 	group := cmd.HasSubCommands()
@@ -132,7 +105,7 @@ func refuseArguments(cmd *cobra.Command) {
 			return nil
 		}
 		if group {
-			return unknownCommand(cmd, args[0])
+			return cli.UnknownCommand(cmd, args[0])
 		}
 		return stray(cmd, args)
 	}

@@ -62,7 +62,7 @@ func (f simulateFlags) run(cmd *cobra.Command, cfg *config.Config) error {
 		return err
 	}
 	if broken := len(report.Broken()); f.expect && broken > 0 {
-		return exitError{cli.ExitPartly, fmt.Errorf("%d of %s broken", broken, count(len(report.Expectations), "expectation"))}
+		return cli.ExitError{Code: cli.ExitPartly, Err: fmt.Errorf("%d of %s broken", broken, cli.Count(len(report.Expectations), "expectation"))}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/sink"
@@ -73,7 +74,7 @@ func printEnsured(cmd *cobra.Command, table, file string, done sink.Ensured, exe
 	case len(done.Statements) == 0:
 		fmt.Fprintf(notes, "table %s has all that it needs\n", table)
 	case execute:
-		fmt.Fprintf(notes, "done: %s\n", count(len(done.Statements), "statement"))
+		fmt.Fprintf(notes, "done: %s\n", cli.Count(len(done.Statements), "statement"))
 	default:
 		fmt.Fprintf(notes, "nothing is changed; run: consumer sink ensure -c %s --execute\n", file)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/topics"
@@ -39,7 +40,7 @@ func newTopicsEnsure() *cobra.Command {
 				return err
 			}
 			if len(report.Faults) > 0 {
-				return errors.New(count(len(report.Faults), "fault") + " in topics that existed before")
+				return errors.New(cli.Count(len(report.Faults), "fault") + " in topics that existed before")
 			}
 			return nil
 		})
@@ -72,7 +73,7 @@ func newTopicsCheck() *cobra.Command {
 				return err
 			}
 			if len(faults) > 0 {
-				return errors.New(count(len(faults), "fault"))
+				return errors.New(cli.Count(len(faults), "fault"))
 			}
 			return nil
 		})
@@ -143,15 +144,15 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 	for _, m := range a.Mismatches {
 		fmt.Fprintln(w, m)
 	}
-	fmt.Fprintf(w, "\nin %s:\n", count(a.Partitions, "partition"))
+	fmt.Fprintf(w, "\nin %s:\n", cli.Count(a.Partitions, "partition"))
 	for _, m := range a.Mismatches {
 		fmt.Fprintln(w, "  "+meaning(m, a, cfg))
 	}
-	fmt.Fprintf(w, "  the order of %s that wait or have a dead letter is kept\n", count(a.Kept, "key"))
+	fmt.Fprintf(w, "  the order of %s that wait or have a dead letter is kept\n", cli.Count(a.Kept, "key"))
 	if a.Versions > 0 {
-		fmt.Fprintf(w, "  the newest version of %s is still known: an older one is superseded\n", count(a.Versions, "key"))
+		fmt.Fprintf(w, "  the newest version of %s is still known: an older one is superseded\n", cli.Count(a.Versions, "key"))
 	}
-	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and %d dead letters stay\n", count(int(a.Waiting), "waiting record"), a.DeadLetters)
+	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and %d dead letters stay\n", cli.Count(int(a.Waiting), "waiting record"), a.DeadLetters)
 	if done {
 		fmt.Fprintln(w, "\ndone; start the consumers")
 		return
@@ -164,7 +165,7 @@ func meaning(m retrytopics.Mismatch, a *retrytopics.Adoption, cfg *config.Config
 	switch m.Kind {
 	case retrytopics.MismatchSource, retrytopics.MismatchUnbound:
 		return fmt.Sprintf("%s: what took effect last is forgotten for %s; %s is read from its start, and each of its events %s",
-			m.Topic, count(a.Forgotten, "key"), m.Topic, newerThanBefore(cfg))
+			m.Topic, cli.Count(a.Forgotten, "key"), m.Topic, newerThanBefore(cfg))
 	case retrytopics.MismatchTier:
 		text := m.Topic + ": what waited in the former topic is lost; the audit trail names it (retried, and nothing after it)"
 		if cfg.Ordering.Mode == config.OrderingStrict {

@@ -109,9 +109,9 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	case summary.Rejected > 0:
 		if f.rejects != "" { // otherwise standard error has only the lines, for the program that reads them
-			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %d of %s rejected; see %s\n", summary.Rejected, count(summary.Read, "line"), f.rejects)
+			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %d of %s rejected; see %s\n", summary.Rejected, cli.Count(summary.Read, "line"), f.rejects)
 		}
-		return exitError{cli.ExitPartly, errRejected}
+		return cli.ExitError{Code: cli.ExitPartly, Err: errRejected}
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (s *sources) warn(out io.Writer) {
 	}
 	for _, rule := range s.rules {
 		if !rule.found {
-			fmt.Fprintf(out, "consumer: warning: %s (line %d): none of %s has the property %q%s\n", rule.key, rule.line, count(s.read, "feature"), rule.from, s.meant(rule.from))
+			fmt.Fprintf(out, "consumer: warning: %s (line %d): none of %s has the property %q%s\n", rule.key, rule.line, cli.Count(s.read, "feature"), rule.from, s.meant(rule.from))
 		}
 	}
 }

@@ -39,7 +39,7 @@ file and its grid files.`,
 						return err
 					}
 				}
-				return usageError(fmt.Errorf("%s: %s", file, count(len(faults.List), "fault")))
+				return usageError(fmt.Errorf("%s: %s", file, cli.Count(len(faults.List), "fault")))
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) || cfg == nil {
 				return usageError(err)
@@ -58,7 +58,7 @@ file and its grid files.`,
 				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), NullKeys: cfg.Source.NullKeys, Precision: precision(cfg), Coordinates: report,
 			})
 			if err == nil && strict && len(warnings) > 0 {
-				err = exitError{cli.ExitPartly, fmt.Errorf("%s: %s, and --strict takes none", file, count(len(warnings), "warning"))}
+				err = cli.ExitError{Code: cli.ExitPartly, Err: fmt.Errorf("%s: %s, and --strict takes none", file, cli.Count(len(warnings), "warning"))}
 			}
 			return err
 		},
@@ -100,7 +100,7 @@ func printValid(out io.Writer, output *outputValue, c checked) error {
 	if !output.people() {
 		return output.encode(out, c)
 	}
-	fmt.Fprintf(out, "%s: valid, %s\n", c.File, count(len(c.Warnings), "warning"))
+	fmt.Fprintf(out, "%s: valid, %s\n", c.File, cli.Count(len(c.Warnings), "warning"))
 	if len(c.GatesOff) > 0 {
 		fmt.Fprintf(out, "gates that are off: %s\n", strings.Join(c.GatesOff, ", "))
 	}
@@ -132,13 +132,6 @@ func printErrors(out io.Writer, output *outputValue, x consumer.Explained) error
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Code, r.Class, r.Level, r.Category, r.Alert, r.Answer, r.Condition)
 	}
 	return w.Flush()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func newSchema() *cobra.Command {

@@ -57,7 +57,7 @@ func printVerdict(out io.Writer, output *outputValue, report verdictReport, verd
 	}
 	err := show(out)
 	if err == nil && verdict == verify.Violated {
-		err = exitError{cli.ExitPartly, errors.New(report.Line())}
+		err = cli.ExitError{Code: cli.ExitPartly, Err: errors.New(report.Line())}
 	}
 	return err
 }

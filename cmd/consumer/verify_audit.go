@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -172,9 +173,9 @@ func (r chainsReport) Line() string {
 		}
 	}
 	if broken > 0 {
-		return fmt.Sprintf("the audit trail was tampered with or damaged: %d of %s broken", broken, count(len(r.Chains), "chain"))
+		return fmt.Sprintf("the audit trail was tampered with or damaged: %d of %s broken", broken, cli.Count(len(r.Chains), "chain"))
 	}
-	return fmt.Sprintf("%s in the audit trail, none is broken", count(len(r.Chains), "chain"))
+	return fmt.Sprintf("%s in the audit trail, none is broken", cli.Count(len(r.Chains), "chain"))
 }
 
 func newGovernance() *cobra.Command {

@@ -49,7 +49,7 @@ func (a *app) printACLs(f *aclsFlags) error {
 	for _, word := range f.roles {
 		role := acls.Role(word)
 		if !slices.Contains(acls.ReplayerRoles(), role) {
-			return usage("--for %q: use one of %s", word, strings.Join(texts(acls.ReplayerRoles()), ", "))
+			return cli.UsageError("--for %q: use one of %s", word, strings.Join(texts(acls.ReplayerRoles()), ", "))
 		}
 		roles = append(roles, role)
 	}

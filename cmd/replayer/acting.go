@@ -74,7 +74,7 @@ func (a *app) executing(command, reason string) string {
 // check refuses a change without a reason before a broker is asked.
 func (c *consent) check() error {
 	if c.execute && strings.TrimSpace(c.reason) == "" {
-		return usage("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
+		return cli.UsageError("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (f *forcing) why(reason string) (string, error) {
 	case !f.on:
 		return "", nil
 	case strings.TrimSpace(reason) == "":
-		return "", usage("--force-version needs --reason: say why older data may overwrite newer, for example --reason 'the newer survey was of another parcel'")
+		return "", cli.UsageError("--force-version needs --reason: say why older data may overwrite newer, for example --reason 'the newer survey was of another parcel'")
 	}
 	return reason, nil
 }
@@ -171,7 +171,7 @@ func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 		}
 		v, err := flag.read(flag.text)
 		if err != nil {
-			return o, usage("--%s: %w", flag.name, err)
+			return o, cli.UsageError("--%s: %w", flag.name, err)
 		}
 		*flag.to = v
 	}
@@ -179,10 +179,10 @@ func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 		return o, exit(cli.ExitUsage, err)
 	}
 	if o.Grace < 0 {
-		return o, usage("--grace: %s is negative", o.Grace)
+		return o, cli.UsageError("--grace: %s is negative", o.Grace)
 	}
 	if o.Patience < 0 {
-		return o, usage("--patience: %s is negative", o.Patience)
+		return o, cli.UsageError("--patience: %s is negative", o.Patience)
 	}
 	return o, nil
 }

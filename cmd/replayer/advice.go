@@ -29,12 +29,12 @@ func (a *app) adviseForce(p *plan.Plan) {
 		return
 	}
 	if closed > 0 {
-		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", count(closed, "dead letter"))
+		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", cli.Count(closed, "dead letter"))
 		f := p.Filter
 		f.Statuses = []deadletters.Status{deadletters.Superseded}
 		fmt.Fprintf(a.env.Err, "  replayer reopen %s%s%s --execute --reason 'why'\n", a.place(), flagsOf(f), expectFlag(closed, false))
 	} else {
-		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", count(s.Superseded, "dead letter"))
+		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", cli.Count(s.Superseded, "dead letter"))
 	}
 	a.forcedPlan(reopened(p.Filter))
 }

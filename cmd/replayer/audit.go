@@ -56,18 +56,18 @@ Whether an event was changed, removed, added or moved: consumer verify audit.`,
 
 func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 	if f.operations && f.filter.All {
-		return usage("--operations shows what operators did: leave out --all")
+		return cli.UsageError("--operations shows what operators did: leave out --all")
 	}
 	if f.since != "" {
 		since, err := deadletters.ResolveTime(f.since, a.env.Now())
 		if err != nil {
-			return usage("--since: %w", err)
+			return cli.UsageError("--since: %w", err)
 		}
 		f.filter.Since = since
 	}
 	if f.filter.Source != "" {
 		if _, err := header.ParsePosition(f.filter.Source); err != nil {
-			return usage("--source: %w; write it as topic/partition/offset, such as features/3/1042", err)
+			return cli.UsageError("--source: %w; write it as topic/partition/offset, such as features/3/1042", err)
 		}
 	}
 	if f.key != "" {

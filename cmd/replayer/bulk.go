@@ -37,7 +37,7 @@ func (b *bulk) registerExpect(cmd *cobra.Command) {
 func (b *bulk) check(f deadletters.Filter, execute bool) error {
 	switch {
 	case b.all && !unfiltered(f):
-		return usage("--all and a filter contradict each other: leave one of them out")
+		return cli.UsageError("--all and a filter contradict each other: leave one of them out")
 	case execute && !b.all && unfiltered(f):
 		return exit(cli.ExitRefused, errors.New("refused: no filter is given, so every dead letter would be changed; nothing was. Choose dead letters by flags, or say --all"))
 	}
@@ -75,14 +75,14 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 	return func(letters int) error {
 		switch {
 		case b.expect >= 0 && letters != b.expect:
-			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
+			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, cli.Count(letters, "dead letter")))
 		case b.expect >= 0, letters <= replay.ManyLetters:
 			return nil
 		case a.asks():
-			return a.ask(ctx, "This changes "+count(letters, "dead letter")+". Type the number", strconv.Itoa(letters))
+			return a.ask(ctx, "This changes "+cli.Count(letters, "dead letter")+". Type the number", strconv.Itoa(letters))
 		}
 		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
-			count(letters, "dead letter"), replay.ManyLetters))
+			cli.Count(letters, "dead letter"), replay.ManyLetters))
 	}
 }
 

@@ -72,7 +72,7 @@ without --including-put-back: another replay would send it a second time.`},
 
 func (a *app) runChange(ctx context.Context, c *change) error {
 	if c.lost && a.alone() {
-		return usage("--lost needs a pipeline: of this DLQ nobody is known who reads what was put back")
+		return cli.UsageError("--lost needs a pipeline: of this DLQ nobody is known who reads what was put back")
 	}
 	filter, err := a.filter(&c.sel)
 	if err != nil {

@@ -102,20 +102,12 @@ Two different files are an error.
 			if len(args) == 0 {
 				return nil
 			}
-			return unknownCommand(cmd, args[0])
+			return cli.UnknownCommand(cmd, args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			return unknownCommand(cmd, words[0]) // the flag is probably one of the intended command
-		}
-		if hint := cli.FlagHint(cmd, err); hint != "" {
-			return usage("%w; %s", err, hint)
-		}
-		return usage("%w; %s --help lists the flags", err, cmd.CommandPath())
-	})
+	cli.ExplainFlagErrors(root)
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.configFile, "config", "c", "", cli.PipelineFileUsage)
 	flags.StringVarP(&a.output, "output", "o", "", "table, json or ndjson (default: table on a terminal, else ndjson)")
@@ -130,16 +122,6 @@ Two different files are an error.
 	a.arrangeArgs(root)
 	cli.ArrangeHelp(root, commandGroups(), commandExamples())
 	return root
-}
-
-// unknownCommand returns an error that names the commands that are near.
-func unknownCommand(cmd *cobra.Command, word string) error {
-	cmd.SuggestionsMinimumDistance = 2
-	hint := "see " + cmd.CommandPath() + " --help"
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usage("unknown command %q; %s", word, hint)
 }
 
 // check checks the flags of all commands.
@@ -163,7 +145,7 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	if !slices.Contains(formats(), a.output) {
-		return usage("unknown output %q; use one of %s", a.output, strings.Join(formats(), ", "))
+		return cli.UsageError("unknown output %q; use one of %s", a.output, strings.Join(formats(), ", "))
 	}
 	a.env.Color = a.env.Color && !a.noColor
 	return nil
@@ -185,10 +167,10 @@ func (a *app) arrangeArgs(root *cobra.Command) {
 		}
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			err := inner(cmd, args)
-			if _, coded := errors.AsType[*exitError](err); err == nil || coded {
+			if _, coded := errors.AsType[cli.ExitError](err); err == nil || coded {
 				return err
 			}
-			return usage("%w; see %s --help", err, cmd.CommandPath())
+			return cli.UsageError("%w; see %s --help", err, cmd.CommandPath())
 		}
 	}
 }
@@ -265,34 +247,17 @@ func (a *app) logFrom(level string) *slog.Logger {
 	return log
 }
 
-// exitError ends the command with an exit code. Its error is nil if everything was printed already.
-type exitError struct {
-	code cli.Exit
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-func exit(code cli.Exit, err error) error { return &exitError{code: code, err: err} }
+func exit(code cli.Exit, err error) error { return cli.ExitError{Code: code, Err: err} }
 
 func isCancelled(err error) bool {
 	_, is := errors.AsType[*replay.CancelledError](err)
 	return is
 }
 
-func usage(format string, args ...any) error { return exit(cli.ExitUsage, fmt.Errorf(format, args...)) }
-
 // codeOf returns the exit code of an error, and whether the error must be printed.
 func codeOf(err error) (code cli.Exit, say bool) {
-	if coded, own := errors.AsType[*exitError](err); own && !errors.Is(err, context.Canceled) {
-		return coded.code, coded.err != nil
+	if coded, own := errors.AsType[cli.ExitError](err); own && !errors.Is(err, context.Canceled) {
+		return coded.Code, coded.Err != nil
 	}
 	return console.ExitOf(err), err != nil
 }

@@ -69,10 +69,10 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 		return err
 	}
 	if edit == nil || !edit.Changes() {
-		return usage("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
+		return cli.UsageError("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
 	}
 	if a.alone() {
-		return usage("the DLQ of other software is not written to, and replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
+		return cli.UsageError("the DLQ of other software is not written to, and replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
 			a.place(), flagsOf(filter), allFlag(filter), a.typed(rewritingFlags()...))
 	}
 	s, err := a.service(ctx)
@@ -120,7 +120,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if letters == 0 {
 		return nothing()
 	}
-	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", count(letters, "dead letter"), fit, pass)
+	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", cli.Count(letters, "dead letter"), fit, pass)
 	if fit == 0 {
 		return exit(cli.ExitNothing, errors.New("no dead letter can be edited so"))
 	}

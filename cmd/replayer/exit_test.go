@@ -29,9 +29,9 @@ func TestExit_2_usage(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"lst"}, "unknown command \"lst\"; did you mean list?"},
-		{[]string{"lst", "--code", "not_json"}, "unknown command \"lst\"; did you mean list?"},
-		{[]string{"bogus"}, "see replayer --help"},
+		{[]string{"lst"}, "unknown command \"lst\" for `replayer`; did you mean list?"},
+		{[]string{"lst", "--code", "not_json"}, "unknown command \"lst\" for `replayer`; did you mean list?"},
+		{[]string{"bogus"}, "see `replayer --help`"},
 		{[]string{"audit", "-c", "pipeline.yaml", "--source", "features/3"}, "write it as topic/partition/offset"},
 		{[]string{"audit", "-c", "pipeline.yaml", "--operations", "--all"}, "--all"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--topic", "features.dlq"}, "--brokers"},

@@ -41,7 +41,7 @@ which today's transform refuses them. They are payload: think of who sees the sc
 
 func (a *app) runGroups(ctx context.Context, sel *selection, values bool) error {
 	if values && a.alone() {
-		return usage("--values needs a pipeline file (-c): its transform says which value it refuses")
+		return cli.UsageError("--values needs a pipeline file (-c): its transform says which value it refuses")
 	}
 	filter, err := a.filter(sel)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *app) groupTable(groups []dlq.Group) error {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",
-		count(total, "dead letter"), count(len(groups), "group"), a.place(), cli.ShellWord(groups[0].Example))
+		cli.Count(total, "dead letter"), cli.Count(len(groups), "group"), a.place(), cli.ShellWord(groups[0].Example))
 	return err
 }
 
@@ -140,7 +140,7 @@ const (
 // valueNotes returns the refused values of a group as lines below its row.
 func valueNotes(v *dlq.Values) []string {
 	if v.Known == 0 {
-		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", count(v.Asked, "dead letter"))}
+		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", cli.Count(v.Asked, "dead letter"))}
 	}
 	shown := v.Each[:min(len(v.Each), mostValues)]
 	lines, rest := make([]string, 0, len(shown)+1), v.Known
@@ -150,16 +150,16 @@ func valueNotes(v *dlq.Values) []string {
 	}
 	if rest > 0 {
 		others := len(v.Each) - len(shown)
-		line := fmt.Sprintf("%s with %s", count(rest, "dead letter"), count(others, "other value"))
+		line := fmt.Sprintf("%s with %s", cli.Count(rest, "dead letter"), cli.Count(others, "other value"))
 		if rest == others {
-			line = count(others, "other value") + ", once each"
+			line = cli.Count(others, "other value") + ", once each"
 		}
 		if rest == 1 {
 			line = "1 other value, once"
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, "of the oldest "+count(v.Asked, "dead letter"))
+	return append(lines, "of the oldest "+cli.Count(v.Asked, "dead letter"))
 }
 
 func (a *app) note() *cobra.Command {

@@ -51,7 +51,7 @@ func (a *app) runIndex(ctx context.Context, check bool) error {
 		return err
 	}
 	return a.answer(s.NewSyncedJSON(done), fmt.Sprintf("%s: %s and %s of %s taken in, %s found gone\n", cli.CleanText(s.Index().Place(), cli.OneLine),
-		count(done.Letters, "dead letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "dead letter")))
+		cli.Count(done.Letters, "dead letter"), cli.Count(done.States, "state"), s.Topic(), cli.Count(done.Gone, "dead letter")))
 }
 
 func (a *app) checkIndex(ctx context.Context, s *dlq.Service) error {
@@ -60,7 +60,7 @@ func (a *app) checkIndex(ctx context.Context, s *dlq.Service) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", cli.CleanText(s.Index().Place(), cli.OneLine), count(found.Letters, "dead letter"), s.Topic(), count(found.Total, "fault"))
+	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", cli.CleanText(s.Index().Place(), cli.OneLine), cli.Count(found.Letters, "dead letter"), s.Topic(), cli.Count(found.Total, "fault"))
 	for _, f := range found.Faults {
 		fmt.Fprintf(&b, "  %s\n", cli.CleanText(f, cli.OneLine))
 	}

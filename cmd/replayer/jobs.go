@@ -87,7 +87,7 @@ func jobLine(j control.Job) string {
 		done = "put back"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s is %s: %d of %s %s", j.Kind, j.ID, j.State, j.Done, count(j.Letters, "dead letter"), done)
+	fmt.Fprintf(&b, "%s %s is %s: %d of %s %s", j.Kind, j.ID, j.State, j.Done, cli.Count(j.Letters, "dead letter"), done)
 	for _, part := range []struct {
 		n    int
 		text string
@@ -148,7 +148,7 @@ func jobsText(env Env, jobs []control.Job) string {
 	}
 	b.WriteString(t.text(env))
 	if more := len(jobs) - jobsShown; more > 0 {
-		fmt.Fprintf(&b, "and %s before; -o json has them\n", count(more, "job"))
+		fmt.Fprintf(&b, "and %s before; -o json has them\n", cli.Count(more, "job"))
 	}
 	return b.String()
 }

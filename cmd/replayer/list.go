@@ -114,7 +114,7 @@ func (a *app) letterTable(ctx context.Context, s *dlq.Service, q dlqindex.Query)
 			listed = all
 		}
 	}
-	fmt.Fprintf(a.env.Err, "%s%s%s", t.rest(), of, count(listed, "dead letter"))
+	fmt.Fprintf(a.env.Err, "%s%s%s", t.rest(), of, cli.Count(listed, "dead letter"))
 	if broken > 0 {
 		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
 	}
@@ -127,14 +127,6 @@ func orDash(text string) string {
 		return "-"
 	}
 	return text
-}
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (a *app) export() *cobra.Command {
@@ -166,7 +158,7 @@ func (a *app) runExport(ctx context.Context, sel *selection, format dlq.Format) 
 		return err
 	}
 	if !slices.Contains(dlq.Formats(), format) {
-		return usage("unknown format %q; use one of %s", string(format), strings.Join(texts(dlq.Formats()), ", "))
+		return cli.UsageError("unknown format %q; use one of %s", string(format), strings.Join(texts(dlq.Formats()), ", "))
 	}
 	s, err := a.browse(ctx, false)
 	if err != nil {
@@ -183,7 +175,7 @@ func (a *app) runExport(ctx context.Context, sel *selection, format dlq.Format) 
 	if done.Letters == 0 {
 		return nothing()
 	}
-	said := count(done.Letters, "dead letter")
+	said := cli.Count(done.Letters, "dead letter")
 	if done.NoPlace > 0 {
 		said += fmt.Sprintf(", %d of them no feature that can be decoded: their geometry is null", done.NoPlace)
 	}

@@ -41,11 +41,11 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 	o.By = a.by
 	switch {
 	case !a.alone() && (len(o.Origins) > 0 || o.MaxReplays != usualReplays || o.KeepTimestamp):
-		return o, usage("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
+		return o, cli.UsageError("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
 	case o.MaxReplays < 1:
-		return o, usage("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, o.MaxReplays)
+		return o, cli.UsageError("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, o.MaxReplays)
 	case o.To != "" && len(o.Origins) > 0:
-		return o, usage("--to sends all dead letters to one topic: leave --%s out", originFlag)
+		return o, cli.UsageError("--to sends all dead letters to one topic: leave --%s out", originFlag)
 	}
 	return o, nil
 }

@@ -32,7 +32,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			force, err := forcing.why(reason)
 			if err == nil && reason != "" && !forcing.on {
-				err = usage("a plan changes nothing and needs no --reason; it says why it was made with --force-version")
+				err = cli.UsageError("a plan changes nothing and needs no --reason; it says why it was made with --force-version")
 			}
 			if err != nil {
 				return err
@@ -66,10 +66,10 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return err
 	}
 	if file == "" {
-		return usage("where to? Name the plan's file with -f, for example: -f plan.jsonl")
+		return cli.UsageError("where to? Name the plan's file with -f, for example: -f plan.jsonl")
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return usage("%s exists; a plan is never overwritten", file)
+		return cli.UsageError("%s exists; a plan is never overwritten", file)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	new(creating).register(allowed)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && f.Name != "plan" && f.Name != forceVersionFlag && f.Name != programFlag && allowed.Flags().Lookup(f.Name) == nil && err == nil {
-			err = usage("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
+			err = cli.UsageError("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
 		}
 	})
 	return err
@@ -129,7 +129,7 @@ func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) erro
 		return err
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer replays %s %s\n",
-		count(done.Attempted, "dead letter"), done.Duplicates, a.place(), p.ID)
+		cli.Count(done.Attempted, "dead letter"), done.Duplicates, a.place(), p.ID)
 	return err
 }
 

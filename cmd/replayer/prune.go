@@ -47,7 +47,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	before := now.Add(-s.KeepResolved())
 	if olderThan != "" {
 		if before, err = deadletters.ResolveTime(olderThan, now); err != nil {
-			return usage("--older-than: %w", err)
+			return cli.UsageError("--older-than: %w", err)
 		}
 	}
 	if consent.execute {

@@ -74,7 +74,7 @@ func (r *reading) ofDialect() (dialects.Dialect, error) {
 	case r.dialect == auto || r.dialect == "":
 		return "", nil
 	case !d.Valid():
-		return "", usage("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
+		return "", cli.UsageError("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
 	}
 	return d, nil
 }
@@ -93,13 +93,13 @@ func (a *app) dlq(other bool) (*config.Config, error) {
 	r := &a.reading
 	switch {
 	case a.configFile != "" && r.cluster():
-		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile, --profiles and --registry out, or -c")
+		return nil, cli.UsageError("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile, --profiles and --registry out, or -c")
 	case a.configFile == "" && !a.alone():
-		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
+		return nil, cli.UsageError("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
 	case !a.alone() && !other && r.named.Topic != "":
-		return nil, usage("--topic names a DLQ without a pipeline here: name its brokers with --brokers or --profile, and no pipeline file")
+		return nil, cli.UsageError("--topic names a DLQ without a pipeline here: name its brokers with --brokers or --profile, and no pipeline file")
 	case !a.alone() && r.stateDir != "":
-		return nil, usage("--%s is for a DLQ without a pipeline, which --brokers (or --profile) and --topic name: a pipeline keeps its states in its topics", stateFlag)
+		return nil, cli.UsageError("--%s is for a DLQ without a pipeline, which --brokers (or --profile) and --topic name: a pipeline keeps its states in its topics", stateFlag)
 	}
 	load := func() (*config.Config, error) { return config.Load(a.configFile) }
 	if a.alone() {

@@ -31,11 +31,11 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case wait && a.alone():
-				return usage("--wait needs a pipeline: other software does not say which dead letters it has processed")
+				return cli.UsageError("--wait needs a pipeline: other software does not say which dead letters it has processed")
 			case wait && len(args) == 0:
-				return usage("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
+				return cli.UsageError("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
 			case watch.on && len(args) > 0:
-				return usage("--watch follows all replays: leave the id out, or wait for one with --wait")
+				return cli.UsageError("--watch follows all replays: leave the id out, or wait for one with --wait")
 			}
 			return watch.check()
 		},
@@ -84,7 +84,7 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if status.Unheard > 0 {
 		fmt.Fprintf(a.env.Err, "Nobody tells what became of %s. Look there; then, for one that went well, and for one that has to go back:\n"+
 			"  replayer list %[2]s --status replaying\n  replayer discard %[2]s --id ID --execute --reason 'why'\n  replayer reopen %[2]s --id ID --execute --reason 'why'\n",
-			count(status.Unheard, "dead letter"), a.place())
+			cli.Count(status.Unheard, "dead letter"), a.place())
 	}
 	if status.FailedAgain > 0 {
 		return exit(cli.ExitPartly, nil)
@@ -153,7 +153,7 @@ const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
 
 func (w watching) check() error {
 	if w.on && (w.every < leastEvery || w.every > mostEvery) {
-		return usage("--every %s: from %s to %s", w.every, leastEvery, mostEvery)
+		return cli.UsageError("--every %s: from %s to %s", w.every, leastEvery, mostEvery)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (a *app) runOverview(ctx context.Context, w watching) error {
 	foreign, err := s.ForeignOutcomes(ctx)
 	if err == nil && foreign.Outcomes > 0 {
 		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
-			count(foreign.Outcomes, "outcome"), foreign.First)
+			cli.Count(foreign.Outcomes, "outcome"), foreign.First)
 	}
 	return err
 }
@@ -219,7 +219,7 @@ func overviewText(env Env, look replay.Look) string {
 	}
 	b.WriteString(jobsText(env, look.Jobs))
 	if len(look.Replays) == 0 {
-		fmt.Fprintf(&b, "no replay is in progress; %s\n", count(look.Finished, "replay")+" finished")
+		fmt.Fprintf(&b, "no replay is in progress; %s\n", cli.Count(look.Finished, "replay")+" finished")
 		return b.String()
 	}
 	t := table{columns: []column{
@@ -228,7 +228,7 @@ func overviewText(env Env, look replay.Look) string {
 	for _, r := range look.Replays {
 		t.add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
 		if r.Theirs > 0 {
-			t.note(fmt.Sprintf("%s: other software has them, and says nothing when it succeeds", count(r.Theirs, "dead letter")))
+			t.note(fmt.Sprintf("%s: other software has them, and says nothing when it succeeds", cli.Count(r.Theirs, "dead letter")))
 		}
 	}
 	return b.String() + t.text(env)

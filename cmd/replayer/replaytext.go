@@ -100,7 +100,7 @@ func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
 	if s := p.Summary(); s.WouldFail == 0 || p.Back(includingFailing) > 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "dead letter"))
+	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", cli.Count(p.Summary().WouldFail, "dead letter"))
 }
 
 func summaryText(p *plan.Plan, includingFailing bool) string {
@@ -110,7 +110,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		if s.Reinject > 0 {
 			into = " (" + targetsText(p) + ")"
 		}
-		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + writtenWith(p) + putBackBefore(s) + risks(p)
+		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", cli.Count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, cli.Count(s.Duplicates, "duplicate"), s.Left) + writtenWith(p) + putBackBefore(s) + risks(p)
 	}
 	back, refused := p.Back(includingFailing), ""
 	if s.WouldFail > 0 && back < s.Reinject {
@@ -127,7 +127,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left as they are",
-		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
+		cli.Count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, cli.Count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
 }
 
 // writtenWith names the schema of the registry that a plan writes values with.
@@ -149,7 +149,7 @@ func putBackBefore(s plan.Summary) string {
 // risks returns warnings about the dead letters of a DLQ without a pipeline, one per line.
 func risks(p *plan.Plan) (text string) {
 	if n := p.Summary().Reversed; n > 0 {
-		text += fmt.Sprintf("\nwarning: out of order: %s, each behind a younger one of the same key, which goes or went back before it", count(n, "dead letter"))
+		text += fmt.Sprintf("\nwarning: out of order: %s, each behind a younger one of the same key, which goes or went back before it", cli.Count(n, "dead letter"))
 	}
 	if s := p.Summary(); s.Absent > 0 {
 		text += fmt.Sprintf("\nwarning: an expression reads %s, which %s not have: it is null there. If that is meant, write ?? or ?.", cli.CleanText(s.AbsentFields, cli.OneLine), doNot(s.Absent))

@@ -57,11 +57,11 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 	s := r.Spec
 	s.Network = s.Network && s.Program != ""
 	if s.Like != "" && r.schema != "" {
-		return s, usage("--like and --schema: hold the results against one of them")
+		return s, cli.UsageError("--like and --schema: hold the results against one of them")
 	}
 	if s.Program != "" {
 		if r.timeout <= 0 {
-			return s, usage("--filter-timeout: %s; a program needs some time", r.timeout)
+			return s, cli.UsageError("--filter-timeout: %s; a program needs some time", r.timeout)
 		}
 		s.Seconds = r.timeout.Seconds()
 	}
@@ -78,11 +78,11 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 		if isFile || part.file {
 			var err error
 			if text, err = os.ReadFile(name); err != nil { // #nosec G304 -- the operator names the file
-				return s, usage("--%s: %w", part.flag, err)
+				return s, cli.UsageError("--%s: %w", part.flag, err)
 			}
 		}
 		if !json.Valid(text) {
-			return s, usage("--%s: it is no JSON", part.flag)
+			return s, cli.UsageError("--%s: it is no JSON", part.flag)
 		}
 		*part.to = text
 	}

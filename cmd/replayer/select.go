@@ -50,11 +50,11 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	f := s.Filter
 	for _, word := range s.text.Statuses {
 		if near := meant(word, texts(deadletters.Statuses())); near != "" {
-			return f, usage("--status %s: there is no such status; did you mean %s?", word, near)
+			return f, cli.UsageError("--status %s: there is no such status; did you mean %s?", word, near)
 		}
 	}
 	if flag, err := s.text.ReadInto(&f, now); err != nil {
-		return f, usage("--%s: %w", flag, err)
+		return f, cli.UsageError("--%s: %w", flag, err)
 	}
 	if err := f.Check(); err != nil {
 		return f, exit(cli.ExitUsage, err)

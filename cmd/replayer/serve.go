@@ -49,7 +49,7 @@ func (a *app) gate(f *serveFlags) (*access.Gate, error) {
 		return access.Loopback(a.by), nil
 	}
 	if a.by != "" {
-		return nil, usage("--actor and --access: with --access the audit trail names who signed in; leave --actor out")
+		return nil, cli.UsageError("--actor and --access: with --access the audit trail names who signed in; leave --actor out")
 	}
 	who, err := access.Load(f.access)
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	may := "read-only; --allow-changes lets its pages change them"
 	if f.changes {
 		if replays == nil {
-			return usage("--allow-changes changes the pipeline's own DLQ, or one that is named by --brokers and --topic: leave --topic out, or -c")
+			return cli.UsageError("--allow-changes changes the pipeline's own DLQ, or one that is named by --brokers and --topic: leave --topic out, or -c")
 		}
 		o.Changes, may = &console.Changes{GoOn: a.goesOnAgain}, "which its pages may change"
 	}

@@ -45,7 +45,7 @@ func (a *app) runShow(ctx context.Context, id string, geojson bool) error {
 		return err
 	}
 	if geojson && a.alone() {
-		return usage("--geojson needs the pipeline file (-c), which says how a feature is read")
+		return cli.UsageError("--geojson needs the pipeline file (-c), which says how a feature is read")
 	}
 	d, err := s.Show(ctx, id)
 	switch {
@@ -68,7 +68,7 @@ func (a *app) writeFeature(d dlq.Detail) error {
 // runShowOut writes the original bytes of a dead letter into a file. A file that cannot be written completely is removed.
 func (a *app) runShowOut(ctx context.Context, id, file string) error {
 	if _, err := os.Lstat(file); err == nil && file != "-" {
-		return usage("%s exists; it is not overwritten", file)
+		return cli.UsageError("%s exists; it is not overwritten", file)
 	}
 	s, err := a.browse(ctx, false)
 	if err != nil {

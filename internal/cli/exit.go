@@ -74,6 +74,26 @@ func (e Exit) HTTPStatus() int {
 	return status
 }
 
+// ExitError is an error with the exit code of its command. Its Err is nil if everything was printed already.
+type ExitError struct {
+	Code Exit
+	Err  error
+}
+
+func (e ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e ExitError) Unwrap() error { return e.Err }
+
+// UsageError returns an error about a wrong command line.
+func UsageError(format string, args ...any) error {
+	return ExitError{ExitUsage, fmt.Errorf(format, args...)}
+}
+
 // ExitHelp returns the part about exit codes in the help of both programs. Its lines have at most 80 characters.
 func ExitHelp() string {
 	var b strings.Builder

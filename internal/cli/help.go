@@ -158,6 +158,29 @@ func listed(name string, padding int, short string) string {
 	return strings.TrimPrefix(WrapText(fmt.Sprintf("  %-*s %s", padding, name, short), HelpWidth, strings.Repeat(" ", padding+3)), "  ")
 }
 
+// UnknownCommand returns an error about a word that is no command. It names the commands that are near.
+func UnknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return UsageError("unknown command %q for `%s`; %s", word, cmd.CommandPath(), hint)
+}
+
+// ExplainFlagErrors turns errors about the flags of a program into usage errors with a hint.
+func ExplainFlagErrors(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			return UnknownCommand(cmd, words[0]) // the flag is probably one of the intended command
+		}
+		if hint := FlagHint(cmd, err); hint != "" {
+			return UsageError("%w; %s", err, hint)
+		}
+		return UsageError("%w; see `%s --help`", err, cmd.CommandPath())
+	})
+}
+
 // executeFlag is the flag with which a command makes its change.
 const executeFlag = "execute"
 
