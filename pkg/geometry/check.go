@@ -6,7 +6,7 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// check refuses what no format has a form for, before a byte is written.
+// check refuses what no format can represent, before a byte is written.
 func check(format Format, g Geometry) error {
 	positions, err := checkShape(format, g.Shape)
 	if err != nil {
@@ -50,7 +50,7 @@ func checkShape(format Format, shape orb.Geometry) (int, error) {
 	return 0, encodeFault(format, RuleUnsupported, "the shape is of no type of RFC 7946")
 }
 
-// checkAll adds up what each counts.
+// checkAll sums what each counts.
 func checkAll[T any](format Format, list []T, each func(Format, T) (int, error)) (int, error) {
 	total := 0
 	for _, element := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// dimensions are the ordinates of a position: x and y, and which others.
+// dimensions are the ordinates of a position besides x and y.
 type dimensions struct{ z, m bool }
 
 // ordinates returns how many numbers one position has.
@@ -22,7 +22,7 @@ func (d dimensions) ordinates() int {
 	return n
 }
 
-// word is the tag of well-known text.
+// word returns the tag of well-known text.
 func (d dimensions) word() string {
 	switch d {
 	case dimensions{z: true}:
@@ -36,7 +36,7 @@ func (d dimensions) word() string {
 	}
 }
 
-// collector is what both decoders share: it counts, checks and keeps positions.
+// collector is shared by both decoders: it counts, checks and stores positions.
 type collector struct {
 	format    Format
 	code      classify.Code // of a syntax fault
@@ -47,7 +47,7 @@ type collector struct {
 	anyZ      bool
 }
 
-// fault makes an error at a place.
+// fault returns an error at a place.
 func (c *collector) fault(code classify.Code, rule Rule, at int, message, fix string) *Error {
 	return &Error{Code: code, Format: c.format, Rule: rule, Offset: at, Message: message, Fix: fix}
 }
@@ -70,12 +70,12 @@ func (c *collector) room(n, at int) error {
 		"simplify or split the feature, or raise limits.max_positions")
 }
 
-// keep checks the ordinates of one position and keeps its height.
+// keep checks the ordinates of one position and stores its height.
 func (c *collector) keep(x, y, z float64, mayBeEmpty bool, at int) (orb.Point, error) {
 	p := orb.Point{unsigned(x), unsigned(y)}
 	switch {
 	case mayBeEmpty && IsEmptyPoint(p):
-		c.positions++ // it is bounded as the others are
+		c.positions++ // it counts towards the limit like the others
 		return EmptyPoint(), nil
 	case !finite(x) || !finite(y) || math.IsInf(z, 0):
 		return p, c.fault(classify.CodeCoordinateRange, RuleNotFinite, at, "an ordinate is not finite",
@@ -95,7 +95,7 @@ func (c *collector) heights() []float64 {
 	return c.z
 }
 
-// measures refuses M where it may not be dropped.
+// measures refuses M unless it may be dropped.
 func (c *collector) measures(d dimensions, at int) error {
 	if !d.m || c.limits.DropMeasures {
 		return nil
@@ -112,7 +112,7 @@ func (c *collector) line(points []orb.Point, at int) error {
 	return c.fault(classify.CodeGeometryStructure, RuleLineLength, at, "a line has one position", "add a position, or send a point")
 }
 
-// ring checks the positions of a ring, which were the last that were kept.
+// ring checks the positions of a ring, which are the last ones stored.
 func (c *collector) ring(points []orb.Point, at int) error {
 	n := len(points)
 	if n < 4 {

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Rule names what a geometry broke, finer than its code. The list is closed.
+// Rule is what a geometry broke, more precisely than its code. The list is closed.
 type Rule string
 
 // The rules.
@@ -16,8 +16,8 @@ const (
 	RuleTruncated    Rule = "truncated"        // the bytes end too early
 	RuleTrailing     Rule = "trailing_data"    // something follows the geometry
 	RuleByteOrder    Rule = "byte_order"       // neither 0 nor 1
-	RuleTypeCode     Rule = "type_code"        // no type, or not the one that must stand here
-	RuleDialect      Rule = "dialect"          // what only the other dialect has
+	RuleTypeCode     Rule = "type_code"        // not a type, or not the one required here
+	RuleDialect      Rule = "dialect"          // something that only the other dialect has
 	RuleDimensions   Rule = "dimensions"       // ordinates that do not agree with the header
 	RuleCount        Rule = "count"            // more elements than the bytes can hold
 	RuleSRID         Rule = "srid"             // out of range, or several that differ
@@ -29,7 +29,7 @@ const (
 	RuleDepth        Rule = "max_depth"        // Limits.MaxDepth
 	RulePositions    Rule = "max_positions"    // Limits.MaxPositions
 	RuleParts        Rule = "max_parts"        // Limits.MaxParts
-	RuleUnsupported  Rule = "unsupported_type" // a type that GeoJSON has no form for
+	RuleUnsupported  Rule = "unsupported_type" // a type that GeoJSON cannot represent
 	RuleMeasures     Rule = "measures"         // M ordinates, where Limits.DropMeasures is not set
 	RuleHeights      Rule = "heights"          // fewer or more heights than positions
 )
@@ -43,7 +43,7 @@ func Rules() []Rule {
 	}
 }
 
-// Error says why a geometry cannot be read or written.
+// Error is why a geometry cannot be read or written.
 type Error struct {
 	// Code is the failure's code, a bounded metric label.
 	Code classify.Code
@@ -57,15 +57,13 @@ type Error struct {
 	// Rule is what was broken.
 	Rule Rule
 
-	// Offset is the place in bytes, from 0; of hexadecimal and base64, in what
-	// they stand for.
+	// Offset is the place in bytes, from 0. For hexadecimal and base64 it is the place in the decoded bytes.
 	Offset int
 
-	// Value is the offending part, cut to 80 characters. It is payload:
-	// [Error.Error] leaves it out.
+	// Value is the offending part, cut to 80 characters. It is payload: [Error.Error] omits it.
 	Value string
 
-	// Message says what is wrong, Fix what would make it pass.
+	// Message tells what is wrong, Fix what would make it pass.
 	Message, Fix string
 
 	// Err is the cause, when there is one.
@@ -100,7 +98,7 @@ func (e *Error) FailureStage() classify.Stage {
 	return e.Stage
 }
 
-// maxValueChars is the length that [Error.Value] is cut to.
+// maxValueChars is the length to which [Error.Value] is cut.
 const maxValueChars = 80
 
 // cut returns data as valid UTF-8 of at most maxValueChars characters.
@@ -112,7 +110,7 @@ func cut(data []byte) string {
 	return text
 }
 
-// encodeFault is an error of writing.
+// encodeFault returns an error of writing.
 func encodeFault(format Format, rule Rule, message string) *Error {
 	return &Error{Code: classify.CodeGeometryStructure, Stage: classify.StageEncode, Format: format, Rule: rule, Message: message,
 		Fix: "give one of the seven types of RFC 7946, with finite ordinates and one height for each position"}

@@ -29,7 +29,7 @@ func Formats() []Format {
 	return []Format{WKB, WKBHex, WKBBase64, EWKB, EWKBHex, EWKBBase64, WKT, EWKT}
 }
 
-// dialect is the format without the way in which its bytes are written.
+// dialect returns the format without the encoding of its bytes.
 func (f Format) dialect() Format {
 	switch f {
 	case WKBHex, WKBBase64:
@@ -41,8 +41,8 @@ func (f Format) dialect() Format {
 	}
 }
 
-// Decode reads one geometry, which is all that data holds. The errors are
-// [*Error]; a format that is none of [Formats] is one, too. data is not kept.
+// Decode reads one geometry, which must be all of data. The errors are [*Error], also for a format that is none of
+// [Formats]. data is not retained.
 func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 	binary := data
 	var err error
@@ -69,7 +69,7 @@ func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 	}
 }
 
-// Append appends a geometry in WKB or EWKB; the other formats are only read. The bytes are little-endian, have Z when any
+// Append appends a geometry in WKB or EWKB; the other formats are only read. The bytes are little-endian, have Z if any
 // position has a height, and NaN for the others. The errors are [*Error]: a shape that is none of the seven types, an
 // ordinate that is not finite, fewer heights than positions, or an SRID in WKB, which has none.
 func Append(dst []byte, format Format, g Geometry) ([]byte, error) {

@@ -6,23 +6,21 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Geometry is a geometry in the plane, with its heights and its spatial
-// reference id beside it.
+// Geometry is a geometry in the plane, with its heights and its spatial reference ID.
 type Geometry struct {
 	// Shape is one of orb.Point, orb.MultiPoint, orb.LineString,
 	// orb.MultiLineString, orb.Polygon, orb.MultiPolygon, orb.Collection.
 	Shape orb.Geometry
 
-	// Z has the third ordinate of every position, in the order in which they
-	// are written: NaN for a position without one, nil when none has one. An empty
-	// point is no position, and has no entry.
+	// Z has the third ordinate of every position, in writing order: NaN for a position without one, nil if none has one.
+	// An empty point has no position and no entry.
 	Z []float64
 
 	// SRID is the spatial reference id of the extended dialects, 0 for none.
 	SRID int32
 }
 
-// Limits bound what one geometry may consist of. Zero means the default.
+// Limits bound the size of one geometry. Zero means the default.
 type Limits struct {
 	// MaxDepth bounds the nesting of geometry collections. Defaults to 8.
 	MaxDepth int
@@ -34,8 +32,7 @@ type Limits struct {
 	// Defaults to 50000.
 	MaxParts int
 
-	// DropMeasures reads the fourth ordinate M and leaves it out. Without it a
-	// geometry with measures is refused.
+	// DropMeasures drops the fourth ordinate M. Without it a geometry with measures is refused.
 	DropMeasures bool
 }
 
@@ -55,7 +52,7 @@ func (l Limits) withDefaults() Limits {
 // IsEmptyPoint reports whether p stands for POINT EMPTY: both ordinates are NaN.
 func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]) }
 
-// EmptyPoint returns the point that stands for POINT EMPTY: orb has no other form of it.
+// EmptyPoint returns the point that represents POINT EMPTY, for which orb has no other form.
 func EmptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }
 
 // EachLine calls visit with every run of positions, in the order in which they are written. An empty point has none.

@@ -21,11 +21,11 @@ const (
 	kindCollection      kind = 7
 )
 
-// wordCount is how many types the standard has.
+// wordCount is the number of types in the standard.
 const wordCount = 18
 
-// words are the names of all types of the standard, by their codes. The codes
-// of the others are known so that an error can name them.
+// words are the names of all types of the standard, by their codes. The unsupported ones are known so that an error can
+// name them.
 func words() [wordCount]string {
 	return [...]string{
 		"GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION",
@@ -44,7 +44,7 @@ func (k kind) word() string {
 func (k kind) known() bool     { return k < wordCount }
 func (k kind) supported() bool { return kindPoint <= k && k <= kindCollection }
 
-// member returns the type that the members of a multi type have.
+// member returns the type of the members of a multi type.
 func (k kind) member() kind { return k - kindMultiPoint + kindPoint }
 
 // kindNamed finds a type by its word, in any case.

@@ -24,7 +24,7 @@ type binaryReader struct {
 	srid int32
 }
 
-// header is what stands before the elements of a geometry.
+// header precedes the elements of a geometry.
 type header struct {
 	start int
 	order binary.ByteOrder
@@ -44,12 +44,12 @@ func decodeBinary(format Format, data []byte, limits Limits) (Geometry, error) {
 	return Geometry{Shape: shape, Z: r.heights(), SRID: r.srid}, nil
 }
 
-// malformed is a fault of syntax.
+// malformed returns a syntax error.
 func (r *binaryReader) malformed(rule Rule, at int, message, fix string) *Error {
 	return r.fault(r.code, rule, at, message, fix)
 }
 
-// geometry reads one geometry; want is its type, or 0 where any may stand.
+// geometry reads one geometry. want is its type, or 0 for any.
 func (r *binaryReader) geometry(want kind, depth int) (orb.Geometry, error) {
 	h, err := r.header()
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *binaryReader) header() (header, error) {
 	return h, r.measures(h.dims, h.start)
 }
 
-// typeCode takes a type code apart.
+// typeCode splits a type code.
 func (r *binaryReader) typeCode(h *header, code uint32) error {
 	flags := code & (flagZ | flagM | flagSRID)
 	if flags != 0 && r.format.dialect() == WKB {
@@ -225,7 +225,7 @@ func (r *binaryReader) multi(h header) (orb.Geometry, error) {
 func members[T orb.Geometry](r *binaryReader, n int, want kind) ([]T, error) {
 	list := make([]T, n)
 	for i := range list {
-		if want != kindPoint { // these are counted as positions
+		if want != kindPoint { // these count as positions
 			if err := r.part(r.at); err != nil {
 				return nil, err
 			}
@@ -239,7 +239,7 @@ func members[T orb.Geometry](r *binaryReader, n int, want kind) ([]T, error) {
 	return list, nil
 }
 
-// points reads a count and as many positions.
+// points reads a count and that many positions.
 func (r *binaryReader) points(h header) ([]orb.Point, error) {
 	n, err := r.count(h.order, 8*h.dims.ordinates())
 	if err != nil {
@@ -273,8 +273,8 @@ func (r *binaryReader) position(h header, mayBeEmpty bool) (orb.Point, error) {
 	return r.keep(x, y, z, mayBeEmpty, at)
 }
 
-// count reads how many elements follow, each of at least size bytes, and holds
-// it against the bytes that are left: nothing is allocated before.
+// count reads the number of elements that follow, each of at least size bytes, and compares it with the remaining bytes
+// before anything is allocated.
 func (r *binaryReader) count(order binary.ByteOrder, size int) (int, error) {
 	at := r.at
 	n, err := r.uint32(order)
@@ -303,7 +303,7 @@ func (r *binaryReader) uint32(order binary.ByteOrder) (uint32, error) {
 	return order.Uint32(r.data[r.at-4:]), nil
 }
 
-// float64 reads a number, for which need has been asked.
+// float64 reads a number after a call of need.
 func (r *binaryReader) float64(order binary.ByteOrder) float64 {
 	r.at += 8
 	return math.Float64frombits(order.Uint64(r.data[r.at-8:]))

@@ -12,7 +12,7 @@ type binaryWriter struct {
 	out      []byte
 	extended bool
 	srid     int32
-	z        []float64 // of the positions that are still to be written; nil for none
+	z        []float64 // of the positions still to be written; nil if there are none
 	hasZ     bool
 }
 
@@ -69,7 +69,7 @@ func (w *binaryWriter) geometry(shape orb.Geometry, outermost bool) {
 	}
 }
 
-// nested appends the members of a geometry that has some.
+// nested appends the members of a geometry.
 func nested[T orb.Geometry](w *binaryWriter, list []T) {
 	w.count(len(list))
 	for _, member := range list {

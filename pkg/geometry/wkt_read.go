@@ -14,12 +14,12 @@ type textReader struct {
 	textScanner
 }
 
-// tagged is what the beginning of a geometry says.
+// tagged is the tag at the beginning of a geometry.
 type tagged struct {
 	start int
 	kind  kind
 	dims  dimensions
-	given bool // whether dims is known: by a tag, or by the first position
+	given bool // dims is known from a tag or from the first position
 }
 
 func decodeText(format Format, text []byte, limits Limits) (Geometry, error) {
@@ -141,7 +141,7 @@ func (r *textReader) tag() (tagged, error) {
 	return t, r.measures(t.dims, t.start)
 }
 
-// empty makes an empty geometry.
+// empty returns an empty geometry.
 func (r *textReader) empty(t tagged) (orb.Geometry, error) {
 	switch t.kind {
 	case kindPoint:
@@ -196,7 +196,7 @@ func (r *textReader) polygon(t *tagged) (orb.Polygon, error) {
 	})
 }
 
-// multiPointMember reads "(1 2)", or "1 2" as older writers have it.
+// multiPointMember reads "(1 2)", or "1 2" as older writers write it.
 func (r *textReader) multiPointMember(t *tagged) (orb.Point, error) {
 	if r.word("empty") {
 		return r.emptyPosition()
@@ -211,8 +211,8 @@ func (r *textReader) multiPointMember(t *tagged) (orb.Point, error) {
 	return p, r.demand(')')
 }
 
-// position reads the ordinates of one position. In the extended dialect the
-// first one says how many there are, unless a tag has.
+// position reads the ordinates of one position. In the extended dialect the first one determines their number, unless a
+// tag did.
 func (r *textReader) position(t *tagged) (orb.Point, error) {
 	r.space()
 	at := r.at
@@ -270,8 +270,7 @@ func (s *textScanner) atEndOfPosition() bool {
 	return s.at < len(s.text) && (s.text[s.at] == ',' || s.text[s.at] == ')')
 }
 
-// separated reads a number that white space parts from the one before: "1-2" is
-// no position.
+// separated reads a number that white space separates from the previous one: "1-2" is not a position.
 func (r *textReader) separated(read func() (float64, error)) (float64, error) {
 	if at := r.at; r.at < len(r.text) {
 		if r.space(); r.at == at {

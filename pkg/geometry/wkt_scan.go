@@ -8,18 +8,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// maxNumberBytes bounds one number of well-known text: the longest exact form
-// of a double has fewer.
+// maxNumberBytes bounds one number of well-known text: the longest exact form of a double is shorter.
 const maxNumberBytes = 1100
 
-// textScanner cuts well-known text into words, numbers and signs.
+// textScanner splits well-known text into words, numbers and signs.
 type textScanner struct {
 	collector
 	text []byte
 	at   int
 }
 
-// unexpected is a fault of syntax at the place where the scanner stands.
+// unexpected returns a syntax error at the current place.
 func (s *textScanner) unexpected(want string) *Error {
 	s.space()
 	got := "the text ends"
@@ -44,7 +43,7 @@ func (s *textScanner) space() {
 	}
 }
 
-// sign skips one character, if it stands here.
+// sign skips one character if it is next.
 func (s *textScanner) sign(c byte) bool {
 	s.space()
 	if s.at < len(s.text) && s.text[s.at] == c {
@@ -54,7 +53,7 @@ func (s *textScanner) sign(c byte) bool {
 	return false
 }
 
-// demand reads one character that must stand here.
+// demand reads one character that must be next.
 func (s *textScanner) demand(c byte) error {
 	if s.sign(c) {
 		return nil
@@ -62,7 +61,7 @@ func (s *textScanner) demand(c byte) error {
 	return s.unexpected(strconv.QuoteRune(rune(c)))
 }
 
-// peekWord returns the letters that stand here, and reads nothing but space.
+// peekWord returns the next letters. It only skips white space.
 func (s *textScanner) peekWord() string {
 	s.space()
 	end := s.at
@@ -72,7 +71,7 @@ func (s *textScanner) peekWord() string {
 	return string(s.text[s.at:min(end, s.at+maxValueChars)])
 }
 
-// word reads a word, if it stands here, in any case.
+// word reads a word in any case if it is next.
 func (s *textScanner) word(want string) bool {
 	if equalFold(s.peekWord(), want) {
 		s.at += len(want)
@@ -122,8 +121,7 @@ func isNumeric(c byte) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// equalFold compares ASCII words. strings.EqualFold would take the Kelvin sign
-// for a K.
+// equalFold compares ASCII words. strings.EqualFold would accept the Kelvin sign as a K.
 func equalFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false

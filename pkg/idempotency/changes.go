@@ -37,10 +37,10 @@ const (
 )
 
 var (
-	// ErrNewerLedger is wrapped by the error for a packed record that a newer
-	// version of the software wrote. It is not broken: run that version.
+	// ErrNewerLedger is wrapped by the error for a packed record that a newer version of the software wrote. The record
+	// is not broken: run that version.
 	ErrNewerLedger = errors.New("ledger record of a newer format version")
-	// ErrBrokenLedger is wrapped by the error for bytes that are no packed record.
+	// ErrBrokenLedger is wrapped by the error for bytes that are not a packed record.
 	ErrBrokenLedger = errors.New("broken ledger record")
 )
 
@@ -50,10 +50,9 @@ type Change struct {
 	Applied Applied
 }
 
-// AppendChanges appends one packed record value to dst: the changes of one
-// transaction, in their order. Changes next to each other should be near in
-// offset, version and time, as they are when they come in the order in which
-// they took effect; their number is the caller's to bound, see [MaxChangeSize].
+// AppendChanges appends one packed record value to dst: the changes of one transaction, in their order. Neighbouring
+// changes should have similar offsets, versions and times, as they have in the order in which they took effect. The
+// caller bounds their number, see [MaxChangeSize].
 func AppendChanges(dst []byte, changes []Change) []byte {
 	dst = slices.Grow(dst, 2*minChangeSize+len(changes)*(minChangeSize+5))
 	dst = append(dst, changesVersion)
@@ -72,11 +71,9 @@ func AppendChanges(dst []byte, changes []Change) []byte {
 	return dst
 }
 
-// Restore notes every change of a packed record in order. Records are restored
-// in the order in which they were written; what has left the window by now is
-// swept on the way, so a topic that holds more than the window takes no more
-// memory. An error means that nothing of the record was noted: it wraps
-// [ErrNewerLedger] or [ErrBrokenLedger].
+// Restore applies every change of a packed record in order. Restore records in the order in which they were written. It
+// removes what has left the window meanwhile, so a topic that holds more than the window takes no more memory. After an
+// error nothing of the record was applied. The error wraps [ErrNewerLedger] or [ErrBrokenLedger].
 func (l *Ledger) Restore(value []byte, now time.Time) error {
 	check, err := openChanges(value)
 	if err != nil {
@@ -95,22 +92,22 @@ func (l *Ledger) Restore(value []byte, now time.Time) error {
 	for notes.left > 0 {
 		c, err := notes.next()
 		if err != nil {
-			return err // it was read without one above
+			return err // the first pass read it without an error
 		}
 		l.Note(c.Key, c.Applied)
 	}
 	return nil
 }
 
-// ReadChanges gives the changes of a packed record in their order. An error wraps
-// [ErrNewerLedger] or [ErrBrokenLedger]. Who wants to know what took effect last for
-// many keys restores a [Ledger]; this is for those who look for a few.
+// ReadChanges returns the changes of a packed record in their order. An error wraps [ErrNewerLedger] or
+// [ErrBrokenLedger]. To know what took effect last for many keys, restore a [Ledger]; ReadChanges is for callers who
+// look for a few.
 func ReadChanges(value []byte) ([]Change, error) {
 	r, err := openChanges(value)
 	if err != nil {
 		return nil, err
 	}
-	changes := make([]Change, 0, r.left) // openChanges has held the number against the length
+	changes := make([]Change, 0, r.left) // openChanges has checked the number against the length
 	for r.left > 0 {
 		c, err := r.next()
 		if err != nil {
@@ -124,8 +121,8 @@ func ReadChanges(value []byte) ([]Change, error) {
 	return changes, nil
 }
 
-// changeReader reads a packed record change by change. It keeps nothing but its
-// place, so a record takes no memory beside its bytes.
+// changeReader reads a packed record change by change. It holds only its position, so it needs no memory besides the
+// record.
 type changeReader struct {
 	rest                []byte
 	count, left         uint64
@@ -153,7 +150,7 @@ func openChanges(value []byte) (changeReader, error) {
 	return r, nil
 }
 
-// next reads one change; left must be above zero.
+// next reads one change. left must be positive.
 func (r *changeReader) next() (Change, error) {
 	var c Change
 	n := copy(c.Key[:], r.rest)
@@ -175,7 +172,7 @@ func (r *changeReader) next() (Change, error) {
 	return c, nil
 }
 
-// skipVarint goes past a varint of which encoding/binary read n bytes.
+// skipVarint skips a varint of which encoding/binary read n bytes.
 func (r *changeReader) skipVarint(n int) error {
 	switch {
 	case n == 0:

@@ -9,20 +9,18 @@ import (
 	"strings"
 )
 
-// prefix names the algorithm in the text form, so that another one can be told
-// from it later.
+// prefix names the algorithm in the text form, so that a later one can be distinguished.
 const prefix = "sha256:"
 
 // ErrMalformed is wrapped by every error of [Parse].
 var ErrMalformed = errors.New("malformed content hash")
 
-// Hash is a SHA-256 content hash: the deterministic identifier of a retryable
-// operation (S2-4). Its zero value is no content's hash.
+// Hash is a SHA-256 content hash: the deterministic identifier of a retryable operation (S2-4). The zero value is not
+// the hash of any content.
 type Hash [sha256.Size]byte
 
-// Of hashes the parts in their order. Each part is preceded by its length, so
-// that moving a byte from one part to the next gives another hash:
-// Of("ab", "c") and Of("a", "bc") differ, and so do Of() and Of("").
+// Of hashes the parts in their order. The length of each part precedes it, so that moving a byte from one part to the
+// next changes the hash: Of("ab", "c") and Of("a", "bc") differ, and so do Of() and Of("").
 func Of(parts ...[]byte) Hash {
 	digest := sha256.New()
 	var length [8]byte
@@ -44,9 +42,8 @@ func (h Hash) String() string {
 	return string(text[:])
 }
 
-// Parse reads the text form. Exactly what [Hash.String] writes is accepted:
-// upper-case digits, another algorithm or another length are errors that wrap
-// [ErrMalformed], because one content must have one text.
+// Parse reads the text form. It accepts exactly what [Hash.String] writes. Upper-case digits, another algorithm or
+// another length are errors that wrap [ErrMalformed], because one content must have one text.
 func Parse(text string) (Hash, error) {
 	digits, found := strings.CutPrefix(text, prefix)
 	if !found {
@@ -68,13 +65,14 @@ func Parse(text string) (Hash, error) {
 	return h, nil
 }
 
-// nibbles holds the value of each lower case hexadecimal digit, and 0xff for every other byte. encoding/hex would take upper
-// case as well, and a copy of the text. Every event that takes effect is parsed here: the loop above has no branches.
+// nibbles holds the value of each lower-case hexadecimal digit, and 0xff for every other byte. encoding/hex would also
+// accept upper case, and needs a copy of the text. Every event that takes effect is parsed here, so the loop above has
+// no branches.
 const nibbles = x16 + x16 + x16 + "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09" + x6 +
 	x16 + x16 + x1 + "\x0a\x0b\x0c\x0d\x0e\x0f" + x8 + x1 + x16 +
 	x16 + x16 + x16 + x16 + x16 + x16 + x16 + x16
 
-// So many bytes that are no digit.
+// Runs of bytes that are not digits.
 const (
 	x1  = "\xff"
 	x6  = x1 + x1 + x1 + x1 + x1 + x1

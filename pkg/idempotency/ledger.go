@@ -47,12 +47,11 @@ func (k *KeyHash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ContentOf returns the first 8 bytes of a content hash in its text form (see
-// [Hash.String]); ok is false for any other text. It does not allocate, but for
-// a text that has the right length and is malformed all the same.
+// ContentOf returns the first 8 bytes of a content hash in its text form (see [Hash.String]). ok is false for any other
+// text. It only allocates for a malformed text of the right length.
 //
-// Eight bytes are compared only with those of the same key: that two contents
-// of one key are taken for equal by accident has a probability of 2^-64.
+// Eight bytes are compared only with those of the same key. The probability that two contents of one key are taken for
+// equal is 2^-64.
 func ContentOf(hash string) (content [8]byte, ok bool) {
 	if len(hash) != len(prefix)+2*len(Hash{}) {
 		return content, false
@@ -64,23 +63,20 @@ func ContentOf(hash string) (content [8]byte, ok bool) {
 	return [8]byte(h[:]), true
 }
 
-// sweepSteps is how many expired keys one call removes at most from the old
-// end. Two, because a call adds at most one: the table shrinks while it is used.
+// sweepSteps is how many expired keys one call removes at most from the old end: two, because a call adds at most one,
+// so that the table shrinks while it is used.
 const sweepSteps = 2
 
-// Ledger remembers what took effect last for each key (S2-4), within a window
-// of time and up to a number of keys. A key takes at most 64 bytes from 10,000
-// keys up, at every size, while it grows and while it shrinks.
+// Ledger remembers what took effect last for each key (S2-4), within a window of time and up to a number of keys. From
+// 10,000 keys on, a key takes at most 64 bytes at every size, while the ledger grows and while it shrinks.
 //
-// A Ledger has no clock and no goroutine: its time is the latest now given to
-// [Ledger.Last] or [Ledger.Restore]. What has left the window is absent at
-// once, and its memory comes back with the next calls, a few keys each. No call
-// does work in proportion to the number of keys.
+// A Ledger has no clock and no goroutine: its time is the latest now given to [Ledger.Last] or [Ledger.Restore]. A key
+// that has left the window is absent immediately; the next calls free its memory, a few keys each. No call does work
+// proportional to the number of keys.
 //
-// A Ledger is not safe for concurrent use, and that includes Last, which sweeps
-// too. Make one with [NewLedger].
+// A Ledger is not safe for concurrent use, not even Last, which also frees memory. [NewLedger] creates one.
 type Ledger struct {
-	seed    maphash.Seed // the table's order cannot be guessed, so it cannot be attacked
+	seed    maphash.Seed // random, so that nobody can guess the table's order and attack it
 	window  time.Duration
 	maxKeys int
 	table   table
@@ -88,14 +84,13 @@ type Ledger struct {
 	newest  uint32 // the keys in the order of their last Note, as a doubly linked list
 	oldest  uint32
 	cutoff  int64 // Unix second: what took effect before it is older than the window
-	hand    int   // the next place that sweep looks at out of order
+	hand    int   // the next place where sweep looks for expired keys out of order
 }
 
-// NewLedger makes an empty ledger. What took effect longer than window ago is
-// absent; a window of zero or less sets no limit of age. At most maxKeys keys
-// are kept, those that were noted last (exactly: a new key takes the place of
-// the one whose last [Ledger.Note] lies furthest back); zero or less sets no
-// limit but the table's own, 2^32-2 keys (2^31-1 where an int has 32 bits).
+// NewLedger returns an empty ledger. What took effect longer than window ago is absent; a window of zero or less sets no
+// age limit. It keeps at most maxKeys keys, those with the latest [Ledger.Note]: exactly, a new key replaces the one
+// whose last Note is the oldest. Zero or less sets no limit but the table's own, 2^32-2 keys (2^31-1 where an int has 32
+// bits).
 func NewLedger(window time.Duration, maxKeys int) *Ledger {
 	if maxKeys <= 0 || maxKeys > maxPlaces {
 		maxKeys = maxPlaces
@@ -106,10 +101,9 @@ func NewLedger(window time.Duration, maxKeys int) *Ledger {
 	}
 }
 
-// Last returns what took effect last for the key. It is false when the key is
-// unknown or what is known is older than the window: a.At is before now minus
-// the window. An At after now is within the window, so that clocks which differ
-// a little between owners of a shard lose nothing.
+// Last returns what took effect last for the key. It returns false if the key is unknown or its entry is older than the
+// window: a.At is before now minus the window. An At after now is within the window, so that small clock differences
+// between owners of a partition lose nothing.
 func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
 	l.cutoff = l.cutoffAt(now)
 	l.sweep()
@@ -124,10 +118,9 @@ func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
 	return Applied{Content: e.content, Version: e.version, Offset: e.offset, At: time.Unix(int64(e.at), 0).UTC()}, true
 }
 
-// Note records that a took effect for the key, in place of what was noted
-// before, whether that was older or newer: which of two events is the newer is
-// the caller's decision. When the ledger is full, the key whose last Note lies
-// furthest back makes room: it is pushedOut, and full is true.
+// Note records that a took effect for the key. It replaces the previous entry, whether that was older or newer: the
+// caller decides which of two events is newer. If the ledger is full, it removes the key with the oldest last Note,
+// returns it as pushedOut, and full is true.
 func (l *Ledger) Note(k KeyHash, a Applied) (pushedOut KeyHash, full bool) {
 	l.sweep()
 	h := l.hash(&k)
@@ -151,15 +144,14 @@ func (l *Ledger) Note(k KeyHash, a Applied) (pushedOut KeyHash, full bool) {
 	return pushedOut, full
 }
 
-// Forget makes the key unknown, for a caller who takes back what was noted.
+// Forget makes the key unknown, for a caller who reverts a Note.
 func (l *Ledger) Forget(k KeyHash) {
 	if at := l.table.find(l.hash(&k), &k, &l.entries); at != none {
 		l.remove(at)
 	}
 }
 
-// Len returns the number of keys that are held. It counts those that have left
-// the window and are not swept yet.
+// Len returns the number of keys in memory, including those that have left the window and are not removed yet.
 func (l *Ledger) Len() int { return l.entries.n }
 
 // Bytes returns the memory that the ledger holds, in bytes.
@@ -179,8 +171,8 @@ func (l *Ledger) cutoffAt(now time.Time) int64 {
 	return begin.Unix()
 }
 
-// seconds returns the time as the table and the packed records hold it. A time
-// out of their range becomes its nearest end.
+// seconds returns the time as the table and the packed records hold it. A time out of their range becomes the nearest
+// end of the range.
 func seconds(at time.Time) uint32 {
 	return uint32(min(max(at.Unix(), 0), math.MaxUint32)) //nolint:gosec // bounded in this line
 }

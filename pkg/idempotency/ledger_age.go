@@ -1,10 +1,8 @@
 package idempotency
 
-// sweep removes a few keys that have left the window. The oldest come first in
-// the list, as long as times were noted in order. A time noted out of order (by
-// a clock that was ahead) could stand before them for long, so a hand goes round
-// through all places as well, one at each call: about two rounds find whatever
-// has expired.
+// sweep removes a few keys that have left the window. The oldest are first in the list as long as times were noted in
+// order. A time noted out of order (by a clock that was ahead) could stand before them for a long time, so sweep also
+// visits all places in turn, one per call: about two rounds find everything that has expired.
 func (l *Ledger) sweep() {
 	for range sweepSteps {
 		if l.oldest == none || !l.expired(l.oldest) {
@@ -27,8 +25,8 @@ func (l *Ledger) sweep() {
 
 func (l *Ledger) expired(at uint32) bool { return int64(l.entries.at(at).at) < l.cutoff }
 
-// remove forgets the key at a place. The last entry moves there, so that the
-// entries stay without holes and their memory can be given back.
+// remove forgets the key at a place. The last entry moves there, so that the entries have no holes and their memory can
+// be freed.
 func (l *Ledger) remove(at uint32) {
 	l.table.erase(l.hashAt(at), at, l)
 	l.unlink(at)
@@ -52,7 +50,7 @@ func (l *Ledger) link(at uint32, e *entry) {
 	l.entries.at(e.older).newer = at
 }
 
-// unlink takes the entry at a place out of the list.
+// unlink removes the entry at a place from the list.
 func (l *Ledger) unlink(at uint32) {
 	e := l.entries.at(at)
 	if e.older == none {
@@ -67,7 +65,7 @@ func (l *Ledger) unlink(at uint32) {
 	}
 }
 
-// relink tells the neighbours of an entry that it now stands at a place.
+// relink updates the neighbours of an entry that moved to a place.
 func (l *Ledger) relink(at uint32, e *entry) {
 	if e.older == none {
 		l.oldest = at

@@ -8,7 +8,7 @@ import (
 
 const (
 	none      = math.MaxUint32           // the place of no entry
-	maxPlaces = min(none-1, math.MaxInt) // as many as can be named and counted
+	maxPlaces = min(none-1, math.MaxInt) // as many as can be addressed and counted
 )
 
 // entry is one key of the ledger, 48 bytes without padding.
@@ -21,14 +21,13 @@ type entry struct {
 	newer, older uint32 // neighbours in the order of notes
 }
 
-// chunkEntries is the number of entries that memory is taken for at a time:
-// 6 KiB, a size that the allocator rounds nowhere.
+// chunkEntries is the number of entries that are allocated together: 6 KiB, a size that the allocator does not round.
 const chunkEntries = 128
 
 type chunk [chunkEntries]entry
 
-// entries holds the entries without holes, at the places 0 to n-1. It grows and
-// shrinks by a chunk, and no entry is ever copied for that.
+// entries holds the entries without holes, at the places 0 to n-1. It grows and shrinks by a chunk and never copies an
+// entry.
 type entries struct {
 	chunks []*chunk
 	n      int
@@ -50,8 +49,8 @@ func (s *entries) push() uint32 {
 	return place(s.n - 1)
 }
 
-// pop drops the last entry. One empty chunk is kept, so that a number of keys
-// which goes up and down across a chunk's end does not allocate each time.
+// pop drops the last entry. It keeps one empty chunk, so that a number of keys that oscillates around a chunk's end does
+// not allocate each time.
 func (s *entries) pop() {
 	s.n--
 	used := (s.n + chunkEntries - 1) / chunkEntries

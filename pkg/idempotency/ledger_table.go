@@ -5,25 +5,22 @@ import (
 	"unsafe"
 )
 
-// The table finds an entry's place by its key: extendible hashing over segments
-// of 4 KiB, each an open-addressing table of buckets. A segment that fills up is
-// split in two by the next bit of the hash, and two that run empty become one,
-// so the table grows and shrinks by 4 KiB at a time and never as a whole.
+// The table finds an entry's place by its key: extendible hashing over segments of 4 KiB, each an open-addressing table
+// of buckets. A full segment is split in two by the next bit of the hash, and two nearly empty ones are merged, so the
+// table grows and shrinks by 4 KiB at a time and never as a whole.
 const (
 	bucketSlots    = 12
 	segmentBuckets = 63
 	// splitAt is the fill at which a segment is split, 92 % of its slots. Right
 	// after all have been split, a key costs 4096/348 = 11.8 bytes.
 	splitAt = 695
-	// mergeAt is the fill at which two halves become one. It bounds the cost of
-	// a key in a table that shrinks, 2*4096/567 = 14.4 bytes, and lies far
-	// enough below splitAt that a merged segment is not split again soon.
+	// mergeAt is the fill at which two halves are merged. It bounds the cost of a key in a shrinking table, 2*4096/567 =
+	// 14.4 bytes, and is far enough below splitAt that a merged segment is not split again soon.
 	mergeAt = 567
 )
 
-// bucket is one cache line. A key whose bucket is full goes to the next one
-// with room; over counts, for each bucket, the keys that went past it, so that
-// a search knows where to stop and a removal leaves nothing behind.
+// bucket is one cache line. A key whose bucket is full goes to the next one with room. over counts, for each bucket, the
+// keys that passed it, so that a search knows where to stop and a removal leaves nothing behind.
 type bucket struct {
 	tags   [bucketSlots]uint8 // 0 marks a free slot
 	over   uint16
@@ -31,7 +28,7 @@ type bucket struct {
 	places [bucketSlots]uint32
 }
 
-// segment is 64 buckets long, the first of which are its own figures.
+// segment has 64 buckets; its own figures take the place of the first one.
 type segment struct {
 	used    uint16 // keys
 	depth   uint8  // leading bits of the hash that all its keys share
@@ -82,8 +79,8 @@ func (t *table) find(h uint64, k *KeyHash, all *entries) uint32 {
 	return none
 }
 
-// insert adds a key that is not in the table. The hash is seeded at random, so
-// the keys of a full segment part within a few splits.
+// insert adds a key that is not in the table. The hash has a random seed, so a few splits separate the keys of a full
+// segment.
 func (t *table) insert(h uint64, at uint32, l *Ledger) {
 	for t.segmentOf(h).used >= splitAt {
 		t.split(h, l)
@@ -91,13 +88,13 @@ func (t *table) insert(h uint64, at uint32, l *Ledger) {
 	t.segmentOf(h).insert(h, at)
 }
 
-// erase takes a key that is in the table out of it.
+// erase removes a key that is in the table.
 func (t *table) erase(h uint64, at uint32, l *Ledger) {
 	t.segmentOf(h).erase(h, at)
 	t.merge(h, l)
 }
 
-// move gives a key that is in the table another place.
+// move changes the place of a key that is in the table.
 func (t *table) move(h uint64, from, to uint32) {
 	line, i := t.segmentOf(h).locate(h, from, 0)
 	line.places[i] = to
@@ -125,8 +122,8 @@ func (s *segment) erase(h uint64, at uint32) {
 	s.used--
 }
 
-// locate returns the slot of the key at a place, and takes leaving from the
-// count of every bucket that the key went past.
+// locate returns the slot of the key at a place, and subtracts leaving from the count of every bucket that the key
+// passed.
 func (s *segment) locate(h uint64, at uint32, leaving uint16) (line *bucket, slot int) {
 	tag := tagOf(h)
 	for b := bucketOf(h); ; b = nextBucket(b) {
@@ -140,8 +137,8 @@ func (s *segment) locate(h uint64, at uint32, leaving uint16) (line *bucket, slo
 	}
 }
 
-// split parts the segment of a hash in two. A key costs one look at its entry:
-// some 700 of them, a small part of a millisecond.
+// split divides the segment of a hash in two. It reads the entry of each key: about 700 of them, a small part of a
+// millisecond.
 func (t *table) split(h uint64, l *Ledger) {
 	low := t.segmentOf(h)
 	if low.depth == t.depth {
@@ -170,8 +167,7 @@ func (t *table) split(h uint64, l *Ledger) {
 	}
 }
 
-// merge makes one segment of the segment of a hash and its other half, when
-// both together have become small.
+// merge joins the segment of a hash with its other half if both together are small enough.
 func (t *table) merge(h uint64, l *Ledger) {
 	for {
 		s := t.segmentOf(h)
@@ -208,7 +204,7 @@ func (s *segment) each(visit func(at uint32)) {
 	}
 }
 
-// branch returns the bit of the hash that parts two segments of a depth.
+// branch returns the bit of the hash that distinguishes two segments of a depth.
 func branch(h uint64, depth uint8) uint64 { return h >> (64 - depth) & 1 }
 
 // span returns the part of the directory that a segment of a depth fills.
@@ -234,7 +230,7 @@ func (t *table) double() {
 	t.depth++
 }
 
-// halve takes a bit from the directory that no segment needs any more.
+// halve removes a bit from the directory that no segment needs any more.
 func (t *table) halve() {
 	narrow := make([]*segment, len(t.directory)/2)
 	t.deepest, t.depth = 0, t.depth-1

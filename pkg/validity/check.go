@@ -9,17 +9,14 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Valid returns a rule of validity that a geometry breaks, or nil. Points and
-// lines that meet themselves are valid; see [Simple]. The error says that the
-// context ended before there was a verdict.
+// Valid returns a rule of validity that a geometry breaks, or nil. Points and lines that meet themselves are valid; see
+// [Simple]. The error is that of a context that ended before the verdict.
 func Valid(ctx context.Context, shape orb.Geometry) (*Fault, error) { return valid(ctx, shape, "") }
 
-// Simple returns a place where a geometry is not simple, or nil: a line that
-// meets itself elsewhere than at its two ends, or a position that a MultiPoint
-// has twice. The lines of a MultiLineString and the members of a collection are
-// looked at one by one, which is less than OGC asks: that two lines of a network
-// cross is usual. Polygons are judged by [Valid]. The error says that the context
-// ended before there was a verdict.
+// Simple returns a place where a geometry is not simple, or nil: a line that meets itself elsewhere than at its two
+// ends, or a position that a MultiPoint has twice. It judges the lines of a MultiLineString and the members of a
+// collection separately. OGC asks for more, but it is normal that two lines of a network cross. [Valid] judges polygons.
+// The error is that of a context that ended before the verdict.
 func Simple(ctx context.Context, shape orb.Geometry) (*Fault, error) { return simple(ctx, shape, "") }
 
 func valid(ctx context.Context, shape orb.Geometry, path string) (*Fault, error) {
@@ -78,7 +75,7 @@ func simple(ctx context.Context, shape orb.Geometry, path string) (*Fault, error
 	return nil, nil
 }
 
-// checkLine judges a line. One without positions is empty, and valid.
+// checkLine judges a line. A line without positions is empty and valid.
 func checkLine(line orb.LineString, path string) *Fault {
 	if i := firstInfinite(line); i >= 0 {
 		return &Fault{Rule: NotFinite, Path: path, At: line[i]}
@@ -89,7 +86,7 @@ func checkLine(line orb.LineString, path string) *Fault {
 	return nil
 }
 
-// checkPolygons judges polygons, each ring first by itself.
+// checkPolygons judges polygons, each ring first on its own.
 func checkPolygons(ctx context.Context, polygons orb.MultiPolygon, path func(polygon, ring int) string) (*Fault, error) {
 	rings, positions := 0, 0
 	for i, polygon := range polygons {
@@ -119,7 +116,7 @@ func checkPolygons(ctx context.Context, polygons orb.MultiPolygon, path func(pol
 	return &Fault{Rule: conflict.rule, Path: path(int(polygon), int(ring)), At: conflict.at}, nil
 }
 
-// checkRing judges what can be seen without looking at the rest of a ring.
+// checkRing judges what does not depend on the other rings.
 func checkRing(ring orb.Ring) *Fault {
 	if len(ring) == 0 {
 		return &Fault{Rule: RingLength, At: orb.Point{math.NaN(), math.NaN()}}
@@ -136,8 +133,7 @@ func checkRing(ring orb.Ring) *Fault {
 	return nil
 }
 
-// meetsItself judges the simplicity of a line. A closed one is a ring. One that
-// is not valid has no lines to meet.
+// meetsItself judges the simplicity of a line. A closed line is a ring. An invalid line is not judged.
 func meetsItself(ctx context.Context, line orb.LineString, path string) (*Fault, error) {
 	if len(line) == 0 || !hasTwo(line) || firstInfinite(line) >= 0 {
 		return nil, nil
@@ -151,7 +147,7 @@ func meetsItself(ctx context.Context, line orb.LineString, path string) (*Fault,
 	return &Fault{Rule: NotSimple, Path: path, At: conflict.at}, nil
 }
 
-// firstInfinite finds a position with a NaN or an infinity, or gives -1.
+// firstInfinite returns the index of a position with a NaN or an infinity, or -1.
 func firstInfinite(positions []orb.Point) int {
 	return slices.IndexFunc(positions, func(p orb.Point) bool { return p[0]-p[0] != 0 || p[1]-p[1] != 0 })
 }

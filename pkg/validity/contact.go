@@ -6,8 +6,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// judgeContact looks at a point that several ways lead through. A chain may come
-// there once, and no two may cross there; what is left is a touch.
+// judgeContact judges a point where several paths meet. A chain may pass it once, and no two may cross there; otherwise
+// they touch.
 func (s *judge) judgeContact(p orb.Point) *conflict {
 	slices.Sort(s.present)
 	for i := 1; i < len(s.present); i++ {
@@ -22,9 +22,8 @@ func (s *judge) judgeContact(p orb.Point) *conflict {
 	return nil
 }
 
-// interleaved finds two rings that cross at the point. Around it, each ring has
-// two edges; where no rings cross, they can be taken off pair by pair, as
-// brackets can.
+// interleaved finds two rings that cross at the point. Each ring has two edges around it. If no rings cross, the edges
+// can be removed pair by pair, like brackets.
 func (s *judge) interleaved() (a, b int32, cross bool) {
 	open := make([]int32, 0, len(s.rising)+len(s.hit))
 	take := func(c int32) {
@@ -43,8 +42,7 @@ func (s *judge) interleaved() (a, b int32, cross bool) {
 	if len(open) == 0 {
 		return none, none, false
 	}
-	// Of what is left, the ring whose two edges are nearest to each other crosses
-	// every ring in between.
+	// Of the remaining rings, the one whose two edges are nearest to each other crosses every ring in between.
 	place := make(map[int32]int, len(open)/2)
 	nearest, at := len(open), 0
 	for i, c := range open {
@@ -56,7 +54,7 @@ func (s *judge) interleaved() (a, b int32, cross bool) {
 	return open[at], open[at+1], true
 }
 
-// touch notes that rings touch at p. Chains of one polygon follow each other.
+// touch records that rings touch at p. Chains of one polygon are adjacent.
 func (s *judge) touch(p orb.Point) {
 	for begin := 0; begin < len(s.present); {
 		end := begin + 1
@@ -70,8 +68,8 @@ func (s *judge) touch(p orb.Point) {
 	}
 }
 
-// begin gives every ring that the sweep has come to its parent: from the edge
-// right below its own lower one.
+// begin sets the parent of every ring that the sweep reaches here: it follows from the edge right below the ring's own
+// lower edge.
 func (s *judge) begin(p orb.Point, below int32) {
 	for i, e := range s.rising {
 		c := &s.chains[s.edges[e].chain]
@@ -92,7 +90,7 @@ func (s *judge) begin(p orb.Point, below int32) {
 	}
 }
 
-// around is the innermost ring around the place right above an edge.
+// around returns the innermost ring around the place right above an edge.
 func (s *judge) around(below int32) int32 {
 	if below == none {
 		return none
@@ -104,8 +102,8 @@ func (s *judge) around(below int32) int32 {
 	return s.chains[e.chain].parent
 }
 
-// misplaced is the rule that a ring breaks by the ring around it, or "": a hole
-// belongs into its own exterior, an exterior nowhere or into another's hole.
+// misplaced returns the rule that a ring breaks by the ring around it, or "": a hole must be in its own exterior, an
+// exterior in nothing or in another's hole.
 func (s *judge) misplaced(id int32) Rule {
 	c := &s.chains[id]
 	if c.ring == 0 {
@@ -128,9 +126,8 @@ func (s *judge) misplaced(id int32) Rule {
 	return ""
 }
 
-// contacts finds out whether the interiors of polygons stay in one piece. Rings
-// and the points at which they touch are taken for a graph; a circle in it cuts
-// something off.
+// contacts determines whether the interiors of polygons are connected. Rings and the points where they touch form a
+// graph; a cycle in it separates a part.
 type contacts struct {
 	chains  []chain
 	parents []int32 // of a union-find over the chains
@@ -140,7 +137,7 @@ type contacts struct {
 
 func (g *contacts) init(chains []chain) { *g = contacts{chains: chains} }
 
-// touch notes that two or more rings of one polygon touch at p.
+// touch records that two or more rings of one polygon touch at p.
 func (g *contacts) touch(rings []int32, p orb.Point) {
 	if g.circle != nil {
 		return
@@ -148,7 +145,7 @@ func (g *contacts) touch(rings []int32, p orb.Point) {
 	for i := len(g.parents); i < len(g.chains); i++ {
 		g.parents = append(g.parents, int32(i))
 	}
-	// All of them meet in this one point, which is no circle yet.
+	// All of them meet in this one point, which is not a cycle yet.
 	for _, ring := range rings[1:] {
 		a, b := g.root(rings[0]), g.root(ring)
 		if a == b {
@@ -160,8 +157,7 @@ func (g *contacts) touch(rings []int32, p orb.Point) {
 	g.touches = append(g.touches, slices.Clone(rings))
 }
 
-// ruleOf is the rule that a circle through these rings breaks: two of them touch
-// twice, or several do so in turn.
+// ruleOf returns the rule that a cycle through these rings breaks: two of them touch twice, or several do so in turn.
 func (g *contacts) ruleOf(rings []int32) Rule {
 	for _, earlier := range g.touches {
 		common := 0

@@ -2,7 +2,7 @@ package validity
 
 import "github.com/paulmach/orb"
 
-// Rule names what a geometry breaks. The list is closed.
+// Rule is what a geometry breaks. The list is closed.
 type Rule string
 
 // Rules of OGC Simple Features (06-103r4, section 6.1).
@@ -15,7 +15,7 @@ const (
 	NestedRings          Rule = "nested_rings"          // a hole lies in a hole
 	HoleOutside          Rule = "hole_outside_shell"    // a hole lies outside of its exterior ring
 	RingsTouch           Rule = "rings_touch"           // two rings of a polygon cross, share an edge, or touch in two points
-	InteriorDisconnected Rule = "interior_disconnected" // rings cut the interior of a polygon apart
+	InteriorDisconnected Rule = "interior_disconnected" // rings divide the interior of a polygon
 	PolygonsOverlap      Rule = "polygons_overlap"      // polygons of one geometry overlap or share an edge
 	NotSimple            Rule = "not_simple"            // a line meets itself, or a MultiPoint has a position twice
 )
@@ -28,21 +28,19 @@ func Rules() []Rule {
 	}
 }
 
-// Fault is one rule that a geometry breaks. A geometry may break several; which
-// one is found depends on nothing but the geometry.
+// Fault is one rule that a geometry breaks. A geometry may break several; which one is found only depends on the
+// geometry.
 type Fault struct {
 	Rule Rule
 
-	// Path is the JSON pointer of the part that breaks it, from the geometry as
-	// GeoJSON writes it: "/coordinates/0" is the exterior ring of a Polygon. Of
-	// two rings that break a rule together it is the later one.
+	// Path is the JSON pointer of the part that breaks it, from the geometry as GeoJSON writes it: "/coordinates/0" is
+	// the exterior ring of a Polygon. If two rings break a rule together, it is the later one.
 	Path string
 
-	// At is a place where the rule is broken: for rings that cross or touch, a
-	// point that they share; for a ring in a wrong place, its westernmost
-	// position. It is not finite for [NotFinite] and for [RingLength].
+	// At is a place where the rule is broken: for rings that cross or touch, a point that they share; for a misplaced
+	// ring, its westernmost position. It is not finite for [NotFinite] and for [RingLength].
 	At orb.Point
 }
 
-// Error says the rule and the part.
+// Error returns the rule and the part.
 func (f *Fault) Error() string { return string(f.Rule) + " (" + f.Path + ")" }

@@ -6,17 +6,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
 )
 
-// maxPlain is up to how many edges a ring is compared edge by edge: beyond it the
-// sweep is faster.
+// maxPlain is the number of edges up to which a ring is compared edge by edge; beyond it the sweep is faster.
 const maxPlain = 40
 
 // box is the extent of an edge.
 type box struct{ west, east, south, north float64 }
 
-// plain reports that a closed ring of few positions is certainly valid by itself:
-// no edge is without length, none runs back on the one before it, and no others
-// meet. Whatever it is not certain of, it leaves to the sweep, which alone
-// says what is wrong and where.
+// plain reports whether a closed ring of few positions is certainly valid on its own: no edge has length zero, none runs
+// back on the previous one, and no others meet. If it is not certain, it returns false, and the sweep decides and
+// reports the fault.
 func plain(ring orb.Ring) bool {
 	n := len(ring) - 1
 	if n < 3 || n > maxPlain {
@@ -51,7 +49,7 @@ func plain(ring orb.Ring) bool {
 	return true
 }
 
-// boxOf is the extent of an edge.
+// boxOf returns the extent of an edge.
 func boxOf(a, b orb.Point) box {
 	out := box{a[0], b[0], a[1], b[1]}
 	if b[0] < a[0] {

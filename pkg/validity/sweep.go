@@ -15,41 +15,38 @@ import (
 // none is no edge, node or chain.
 const none = sweep.None
 
-// chain is a ring or a line. Its corners are those of a sweep from first to
-// before end, without repetitions.
+// chain is a ring or a line. Its corners are those of the judge from first up to end, without repetitions.
 type chain struct {
-	polygon, ring int32 // what it is in the geometry; ring 0 is the exterior
+	polygon, ring int32 // its indexes in the geometry; ring 0 is the exterior
 	first, end    int32
 	closed        bool
 
-	begun            bool // whether the sweep has come to it
+	begun            bool // the sweep has reached it
 	counterclockwise bool
 	parent           int32 // the innermost ring around it, or none
 }
 
-// edge is the way from a corner to the next one. West and east are its ends by
-// the order of the sweep.
+// edge leads from a corner to the next one.
 type edge struct {
 	sweep.Segment
 	chain   int32
-	forward bool // whether the chain runs from west to east
+	forward bool // the chain runs from west to east
 }
 
-// conflict is a fault in terms of a sweep.
+// conflict is a fault in terms of the sweep.
 type conflict struct {
 	rule  Rule
 	chain int32
 	at    orb.Point
 }
 
-// event is a corner that the sweep comes to.
+// event is a corner that the sweep reaches.
 type event struct {
 	at     orb.Point
 	corner int32
 }
 
-// judge looks at chains from west to east, and from south to north where the
-// longitude is the same.
+// judge sweeps over chains from west to east, and from south to north where the longitude is the same.
 type judge struct {
 	chains  []chain
 	corners []orb.Point
@@ -58,7 +55,7 @@ type judge struct {
 	status  *sweep.Status
 	graph   contacts
 
-	// misplacement is a ring in a wrong place, which is said when no rings cross.
+	// misplacement is a misplaced ring, which is reported if no rings cross.
 	misplacement *conflict
 
 	// Scratch of one point.
@@ -78,8 +75,7 @@ func newJudge(chains, positions int) *judge {
 	return s
 }
 
-// add takes a chain, whose positions are finite and not all the same. One that is
-// closed repeats its first position.
+// add adds a chain, whose positions are finite and not all the same. A closed one repeats its first position.
 func (s *judge) add(positions []orb.Point, closed bool, polygon, ring int) {
 	first, id := len(s.corners), int32(len(s.chains))
 	for i, p := range positions {
@@ -109,12 +105,10 @@ func (s *judge) add(positions []orb.Point, closed bool, polygon, ring int) {
 		first: int32(first), end: int32(end), closed: closed, parent: none})
 }
 
-// pointsPerLook is after how many points the sweep looks at its context: less
-// than a millisecond of work.
+// pointsPerLook is the number of points after which the sweep checks its context: less than a millisecond of work.
 const pointsPerLook = 1024
 
-// run returns the first conflict that it comes to. The error is that of a context
-// that has ended.
+// run returns the first conflict that it finds. The error is that of a context that has ended.
 func (s *judge) run(ctx context.Context) (*conflict, error) {
 	s.events = make([]event, len(s.corners))
 	for i, p := range s.corners {
@@ -166,8 +160,8 @@ func (s *judge) pass(p orb.Point, corners []event) *conflict {
 	return s.crossing(s.rising[len(s.rising)-1], above)
 }
 
-// gather finds the edges at p: those that begin there, and those that end there
-// or pass through it. Below and above are the edges next to them, or none.
+// gather finds the edges at p: those that begin there, and those that end there or pass through it. below and above are
+// the neighbouring edges, or none.
 func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 	s.rising, s.hit, s.present = s.rising[:0], s.hit[:0], s.present[:0]
 	known := none // a node of an edge that ends at p
@@ -188,7 +182,7 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 	if at == none {
 		at, under = s.status.Find(p)
 	}
-	if at == none { // nothing but what begins here
+	if at == none { // only edges that begin here
 		if under == none {
 			return none, s.status.Item(s.status.First())
 		}
@@ -208,8 +202,8 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 	return s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
 }
 
-// chainAt is the chain of a corner. An open chain's last corner has no edge of
-// its own, so the one before it is asked.
+// chainAt returns the chain of a corner. An open chain's last corner has no edge of its own, so the previous edge tells
+// it.
 func (s *judge) chainAt(corner int32) int32 {
 	if c := s.edges[corner].chain; c != none {
 		return c
@@ -217,7 +211,7 @@ func (s *judge) chainAt(corner int32) int32 {
 	return s.edges[corner-1].chain
 }
 
-// edgeBefore is the edge that comes to a corner, or none.
+// edgeBefore returns the edge that ends at a corner, or none.
 func (s *judge) edgeBefore(c, corner int32) int32 {
 	switch {
 	case corner > s.chains[c].first:
@@ -228,8 +222,7 @@ func (s *judge) edgeBefore(c, corner int32) int32 {
 	return none
 }
 
-// sortRising orders the edges that lie east of p from south to north. Two that
-// run the same way run over each other.
+// sortRising orders the edges that lie east of p from south to north. Two with the same direction overlap.
 func (s *judge) sortRising(p orb.Point) *conflict {
 	if len(s.rising) < 2 {
 		return nil
@@ -253,20 +246,19 @@ func (s *judge) crossing(lower, upper int32) *conflict {
 	return s.between(l.chain, u.chain, crossingPoint(l, u))
 }
 
-// crossingPoint is where two edges cross, rounded.
+// crossingPoint returns where two edges cross, rounded.
 func crossingPoint(l, u *edge) orb.Point {
 	dx, dy := l.East[0]-l.West[0], l.East[1]-l.West[1]
 	from := dx*(u.West[1]-l.West[1]) - dy*(u.West[0]-l.West[0])
 	to := dx*(u.East[1]-l.West[1]) - dy*(u.East[0]-l.West[0])
-	part := 0.5 // of edges that are too flat to tell
+	part := 0.5 // for edges that are too flat to compute it
 	if from != to {
 		part = min(1, max(0, from/(from-to)))
 	}
 	return orb.Point{u.West[0] + part*(u.East[0]-u.West[0]), u.West[1] + part*(u.East[1]-u.West[1])}
 }
 
-// between is the conflict of two chains, or of one with itself, that cross or run
-// over each other.
+// between returns the conflict of two chains, or of one with itself, that cross or overlap.
 func (s *judge) between(a, b int32, at orb.Point) *conflict {
 	rule := RingsTouch
 	switch {

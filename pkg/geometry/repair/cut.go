@@ -9,11 +9,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
 )
 
-// Cut cuts a geometry in degrees at the 180th meridian (RFC 7946 section 3.1.9). A
-// ring around a pole is closed at the pole that is nearer to it. Polygons that are
-// not valid are repaired; [Result.Overlap], [Result.Unsure] and [Unwrapped] tell
-// whether there was a need. Longitudes must be within ±180. The error is an
-// [*Error], or that of the context.
+// Cut cuts a geometry in degrees at the 180th meridian (RFC 7946 section 3.1.9). It closes a ring around a pole at the
+// nearer pole. It repairs invalid polygons; [Result.Overlap], [Result.Unsure] and [Unwrapped] tell whether that was
+// necessary. Longitudes must be within ±180. The error is an [*Error], or that of the context.
 func Cut(ctx context.Context, shape orb.Geometry, heights []float64, limits Limits) (*Result, error) {
 	w := &worker{ctx: ctx, limits: limits, heights: heights, cut: true}
 	return w.run(shape)
@@ -36,8 +34,7 @@ func Crosses(shape orb.Geometry) bool {
 	return false
 }
 
-// crossesLine leaves out a line that only goes from one side of the meridian to the
-// other: it has no length.
+// crossesLine ignores a line that only goes from one side of the meridian to the other, because it has no length.
 func crossesLine(line orb.LineString) bool {
 	across := false
 	for i, r := 1, read(line, false); i < len(line); i++ {
@@ -59,15 +56,14 @@ func crossesPolygon(polygon orb.Polygon) bool {
 	return false
 }
 
-// run is a part of a line or ring with its heights, which are nil when there are
-// none.
+// run is a part of a line or ring with its heights, or nil heights if there are none.
 type run struct {
 	positions []orb.Point
 	heights   []float64
 }
 
-// quartered returns a ring whose edges around the whole world have positions in
-// between, so that no part of them is taken for one that crosses the meridian.
+// quartered returns a ring whose edges around the whole world have positions in between, so that no part of them seems
+// to cross the meridian.
 func (r run) quartered() run {
 	var out run
 	withHeights := r.heights != nil
@@ -102,8 +98,8 @@ func (r *run) line(ring int, added bool) coverage.Line {
 	return coverage.Line{Positions: r.positions, Heights: r.heights, Ring: ring, Added: added}
 }
 
-// parted cuts a run wherever it crosses the meridian. There crossed is told of the
-// latitude and the height, and of the direction: 1 to the east, -1 to the west.
+// parted cuts a run wherever it crosses the meridian. It calls crossed with the latitude, the height and the direction:
+// 1 to the east, -1 to the west.
 func parted(whole run, closed bool, crossed func(lat, z float64, direction int)) []run {
 	withHeights := whole.heights != nil
 	meant := read(whole.positions, closed)
@@ -134,8 +130,7 @@ func parted(whole run, closed bool, crossed func(lat, z float64, direction int))
 	return append(out, part)
 }
 
-// cutLine returns the parts of a line that have any length, without repetitions
-// where it was cut.
+// cutLine returns the parts of a line that have a length, without repetitions at the cuts.
 func cutLine(whole run) []run {
 	var out []run
 	for _, part := range parted(whole, false, func(float64, float64, int) {}) {
@@ -149,7 +144,7 @@ func cutLine(whole run) []run {
 			part = part.slice(0, n-1)
 		}
 		if last := len(out) - 1; last >= 0 && out[last].positions[len(out[last].positions)-1] == part.positions[0] {
-			rest := part.slice(1, len(part.positions)) // it went over to the other side and came back
+			rest := part.slice(1, len(part.positions)) // it went to the other side and came back
 			out[last].positions = append(out[last].positions, rest.positions...)
 			out[last].heights = append(out[last].heights, rest.heights...)
 			continue

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
 
-// Reason says why a geometry cannot be made valid. The list is closed.
+// Reason is why a geometry cannot be made valid. The list is closed.
 type Reason string
 
 const (
@@ -26,13 +26,13 @@ func Reasons() []Reason {
 	return []Reason{NothingLeft, TooManyCrossings, TooManyPositions, Contradiction}
 }
 
-// Error says that a geometry cannot be made valid. It is permanent.
+// Error is the error for a geometry that cannot be made valid. It is permanent.
 type Error struct {
 	Reason Reason
 	Err    error // the cause, or nil
 }
 
-// Error says why in words.
+// Error returns the reason in words.
 func (e *Error) Error() string {
 	switch e.Reason {
 	case NothingLeft:
@@ -49,8 +49,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// explained turns an error of the packages below into one of this package. That of
-// a context stays what it is.
+// explained converts an error of the packages below to one of this package. It returns an error of the context
+// unchanged.
 func explained(err error) error {
 	switch {
 	case errors.Is(err, noding.ErrCrossings):

@@ -6,22 +6,19 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// The edges of a geometry in degrees go the short way: one whose ends are more than
-// 180 degrees of longitude apart crosses the 180th meridian. An edge from exactly
-// one side of it to the other is no way at all, but for one between two that run
-// along the meridian: it may go around the whole world, as in geometries that were
-// cut there.
+// The edges of a geometry in degrees go the short way: an edge whose ends are more than 180 degrees of longitude apart
+// crosses the 180th meridian. An edge from exactly one side of it to the other has no length, except between two that
+// run along the meridian: it may go around the whole world, as in geometries that were cut there.
 
-// reading is a line or ring and what its edges mean.
+// reading is a line or ring and the meaning of its edges.
 type reading struct {
 	line   []orb.Point
 	closed bool
 	jumps  bool // whether edges from one side to the other are none even between two on the meridian
 }
 
-// read finds out what the edges of a line or ring mean. Where an edge from one side
-// of the meridian to the other lies between two on it, both is possible: of the two
-// areas of the ring it is the smaller one that has any.
+// read determines the meaning of the edges of a line or ring. If an edge from one side of the meridian to the other lies
+// between two on it, both meanings are possible. read chooses the smaller of the two areas of the ring that is not zero.
 func read(line []orb.Point, closed bool) reading {
 	r := reading{line: line, closed: closed}
 	for i := 1; closed && i < len(line); i++ {
@@ -54,7 +51,7 @@ func (r reading) around(i int) bool {
 		besideSeam(r.line, i-1, -1, r.closed) && besideSeam(r.line, i, 1, r.closed)
 }
 
-// area is that of a ring in square degrees; of one around a pole that up to it.
+// area returns the area of a ring in square degrees; for a ring around a pole, the area up to the pole.
 func (r reading) area() float64 {
 	east, area, first := 0.0, 0.0, r.line[0][1]
 	for i := 1; i < len(r.line); i++ {
@@ -70,16 +67,16 @@ func (r reading) area() float64 {
 	return min(math.Abs(east*(90-first)-area), math.Abs(east*(-90-first)-area))
 }
 
-// alongPole reports whether an edge lies in a pole. It has no length and crosses
-// nothing: which way it goes around is said by the edges that meet it.
+// alongPole reports whether an edge lies in a pole. It has no length and crosses nothing; the edges that meet it tell
+// which way it goes around.
 func alongPole(p, q orb.Point) bool { return math.Abs(p[1]) == 90 && p[1] == q[1] }
 
-// besideSeam reports whether the next other position before or after one lies on
-// the meridian, too. There is none beyond the end of a line.
+// besideSeam reports whether the next other position before or after one also lies on the meridian. There is none beyond
+// the end of a line.
 func besideSeam(line []orb.Point, i, step int, closed bool) bool {
 	n := len(line)
 	if closed {
-		n-- // the last one is the first again
+		n-- // the last one repeats the first
 	}
 	for k := 1; k < n; k++ {
 		j := i + k*step

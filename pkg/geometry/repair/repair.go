@@ -16,43 +16,40 @@ type Limits struct {
 	Positions int // of the result
 }
 
-// Result is a valid geometry and what it cost.
+// Result is a valid geometry and its cost.
 type Result struct {
 	Shape   orb.Geometry
-	Heights []float64 // one for each position, NaN for none; nil when there were none
+	Heights []float64 // one for each position, NaN for none; nil if there were none
 
-	// Before is the area of the rings of the polygons that were changed, exteriors
-	// less holes; After is that of what they became.
+	// Before is the area of the rings of the polygons that were changed, exteriors less holes. After is the area of
+	// their replacements.
 	Before, After float64
 
-	// Sphere has the same two on a sphere of radius 1, for a shape in degrees.
+	// Sphere has the same two areas on a sphere of radius 1, for a shape in degrees.
 	Sphere struct{ Before, After float64 }
 
-	// Collapsed are the JSON pointers, below the geometry, of the rings and lines
-	// that nothing is left of.
+	// Collapsed are the JSON pointers, below the geometry, of the rings and lines of which nothing is left.
 	Collapsed []string
 
-	// Changed says whether anything but the number of decimals was changed.
+	// Changed reports whether more than the number of decimals was changed.
 	Changed bool
 
-	// Overlap says that polygons of one geometry overlapped, after a [Cut].
+	// Overlap reports whether polygons of one geometry overlapped, after a [Cut].
 	Overlap bool
 
-	// Unsure is the JSON pointer of a polygon around a pole that may not have been
-	// valid, after a [Cut]; "" for none.
+	// Unsure is the JSON pointer of a polygon around a pole that may not have been valid, after a [Cut]; "" if there is
+	// none.
 	Unsure string
 }
 
-// Repair returns a valid geometry in the place of one that is not. The error is an
-// [*Error], or that of the context.
+// Repair returns a valid geometry for one that is not. The error is an [*Error], or that of the context.
 func Repair(ctx context.Context, shape orb.Geometry, heights []float64, limits Limits) (*Result, error) {
 	w := &worker{ctx: ctx, limits: limits, heights: heights}
 	return w.run(shape)
 }
 
-// Snap rounds a geometry to a number of decimals, half away from zero, and where
-// that leaves it invalid leads its edges through the grid so that it is not. Heights
-// are not rounded. The error is an [*Error], or that of the context.
+// Snap rounds a geometry to a number of decimals, half away from zero. If the result is invalid, it routes the edges
+// through the grid so that it is valid. It does not round heights. The error is an [*Error], or that of the context.
 func Snap(ctx context.Context, shape orb.Geometry, heights []float64, decimals int, limits Limits) (*Result, error) {
 	g := grid.Of(decimals)
 	w := &worker{ctx: ctx, limits: limits, heights: heights, grid: &g}
@@ -63,9 +60,9 @@ func Snap(ctx context.Context, shape orb.Geometry, heights []float64, decimals i
 type worker struct {
 	ctx     context.Context
 	limits  Limits
-	grid    *grid.Grid // nil where nothing is rounded
+	grid    *grid.Grid // nil if nothing is rounded
 	cut     bool       // at the antimeridian
-	heights []float64  // of what is still to come
+	heights []float64  // of the positions still to come
 	out     Result
 }
 
@@ -85,8 +82,7 @@ func (w *worker) run(shape orb.Geometry) (*Result, error) {
 	return &w.out, nil
 }
 
-// shape makes a shape valid, whose JSON pointer is path. It is nil when nothing is
-// left.
+// shape makes a shape valid. path is its JSON pointer. It returns nil if nothing is left.
 func (w *worker) shape(shape orb.Geometry, path string) (orb.Geometry, error) {
 	if err := w.ctx.Err(); err != nil {
 		return nil, context.Cause(w.ctx)
@@ -110,7 +106,7 @@ func (w *worker) shape(shape orb.Geometry, path string) (orb.Geometry, error) {
 	return shape, nil
 }
 
-// collection makes each member valid by itself.
+// collection makes each member valid on its own.
 func (w *worker) collection(members orb.Collection, path string) (orb.Geometry, error) {
 	out := make(orb.Collection, 0, len(members))
 	for i, member := range members {
@@ -146,7 +142,7 @@ func (w *worker) points(points orb.MultiPoint) orb.MultiPoint {
 	return w.rounded(points)
 }
 
-// rounded returns a rounded copy of positions, or these where nothing is rounded.
+// rounded returns a rounded copy of positions, or the positions themselves if nothing is rounded.
 func (w *worker) rounded(points []orb.Point) []orb.Point {
 	if w.grid == nil {
 		return points
@@ -158,8 +154,8 @@ func (w *worker) rounded(points []orb.Point) []orb.Point {
 	return out
 }
 
-// lines rounds and cuts lines, and leaves out those that nothing is left of. Single
-// says that one line is to stay one, as far as it does.
+// lines rounds and cuts lines, and drops those of which nothing is left. single tells that one line should stay one if
+// possible.
 func (w *worker) lines(lines orb.MultiLineString, path string, single bool) orb.Geometry {
 	out := make(orb.MultiLineString, 0, len(lines))
 	for i, line := range lines {

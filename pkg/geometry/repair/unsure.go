@@ -9,11 +9,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
 )
 
-// unsure returns the JSON pointer of a polygon around a pole that is not certain to
-// have been valid, or "". It is certain where the edges of the result, but for those
-// on the meridian and at a pole, are those of the rings and meet nothing but their
-// neighbours, and where the rings enclose what they say. The other polygons can be
-// asked for their validity once they are unwrapped; these do not close then.
+// unsure returns the JSON pointer of a polygon around a pole whose validity is uncertain, or "". It is certain if the
+// edges of the result, except those on the meridian and at a pole, are those of the rings and meet only their
+// neighbours, and if the rings enclose their area. The validity of the other polygons can be judged once they are
+// unwrapped; these do not close then.
 func (c *covering) unsure(result *coverage.Result) string {
 	first := slices.Index(c.poles, true)
 	if first < 0 {
@@ -37,8 +36,8 @@ func (c *covering) unsure(result *coverage.Result) string {
 	return c.path + "/coordinates/" + strconv.Itoa(first)
 }
 
-// edgesOf counts the edges of polygons that do not run along the meridian or a
-// pole, and tells whether more than two of them meet somewhere else.
+// edgesOf counts the edges of polygons that do not run along the meridian or a pole, and reports whether more than two
+// of them meet elsewhere.
 func edgesOf(polygons orb.MultiPolygon) (edges int, touches bool) {
 	ends := map[orb.Point]int{}
 	for _, polygon := range polygons {

@@ -6,10 +6,9 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Unwrapped returns a shape whose longitudes go on beyond ±180 degrees instead of
-// jumping, so that it can be judged in the plane. Each hole lies where its exterior
-// does. In place of a polygon with a ring around a pole, which does not close there,
-// stands an empty one: [Result.Unsure] judges it.
+// Unwrapped returns a shape whose longitudes continue beyond ±180 degrees instead of jumping, so that it can be judged
+// in the plane. Each hole lies where its exterior does. A polygon with a ring around a pole, which does not close there,
+// becomes an empty one: [Result.Unsure] judges it.
 func Unwrapped(shape orb.Geometry) orb.Geometry {
 	switch shape := shape.(type) {
 	case orb.LineString:
@@ -76,8 +75,8 @@ func unwrappedPolygon(polygon orb.Polygon) orb.Polygon {
 	return out
 }
 
-// turnInto is by how many whole turns a hole is to be shifted to lie in the frame of
-// its exterior: it lies within, or else as near to its middle as can be.
+// turnInto returns the number of whole turns by which a hole must be shifted to lie in its exterior's frame, or as near
+// to its centre as possible.
 func turnInto(frame, hole orb.Bound) float64 {
 	near := 360 * math.Round((frame.Center()[0]-hole.Center()[0])/360)
 	for _, turn := range [...]float64{near, near - 360, near + 360} {
