@@ -151,15 +151,15 @@ func (v *View) applyJob(id string, value []byte) {
 	v.Jobs[id] = j
 }
 
-// encode returns the record of a job.
-func (j Job) encode() ([]byte, error) {
+// clipped returns the job with texts and times as they are written.
+func (j Job) clipped() Job {
 	if len(j.Command) > maxJobText {
 		j.Command = "" // a command that is cut is another one
 	}
 	j.By, j.Reason, j.Why, j.Command = header.Clip(j.By, maxLeaseText), header.Clip(j.Reason, maxJobText), header.Clip(j.Why, maxJobText), header.Clip(j.Command, maxJobText)
 	j.Watched.Group, j.Watched.Through = header.Clip(j.Watched.Group, maxLeaseText), header.Clip(j.Watched.Through, maxJobText)
 	j.Began, j.Heard = j.Began.UTC(), j.Heard.UTC()
-	return json.Marshal(jobWire{version, j})
+	return j
 }
 
 // How many jobs are kept, and how long after their last sign of life.

@@ -82,9 +82,9 @@ type Leases struct {
 
 // OpenLeases connects to the brokers when the first lease is written. The caller must Close it.
 func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	client, err := connect(kafka)
 	if err != nil {
-		return nil, fmt.Errorf("kafka client: %w", err)
+		return nil, err
 	}
 	return &Leases{func(ctx context.Context, records ...*kgo.Record) error { return produce(ctx, client, topic, records) }, client.Close, topic}, nil
 }
@@ -97,12 +97,17 @@ func LeasesBy(put func(context.Context, ...*kgo.Record) error, topic string) *Le
 // Put writes a lease, in place of the earlier one. It returns when ctx ends, even if a broker does not answer; the lease
 // may then still be written later.
 func (l *Leases) Put(ctx context.Context, lease Lease) error {
-	value, err := json.Marshal(leaseWire{version, lease.clipped()})
+	return l.write(ctx, "a lease", leaseKey, leaseWire{version, lease.clipped()})
+}
+
+// write writes a record as JSON; what is its name in errors.
+func (l *Leases) write(ctx context.Context, what, key string, content any) error {
+	value, err := json.Marshal(content)
 	if err != nil {
-		return fmt.Errorf("encode a lease: %w", err)
+		return fmt.Errorf("encode %s: %w", what, err)
 	}
-	if err := l.put(ctx, &kgo.Record{Key: []byte(leaseKey), Value: value}); err != nil {
-		return fmt.Errorf("write a lease to %s: %w", l.topic, err)
+	if err := l.put(ctx, &kgo.Record{Key: []byte(key), Value: value}); err != nil {
+		return fmt.Errorf("write %s to %s: %w", what, l.topic, err)
 	}
 	return nil
 }
@@ -112,27 +117,13 @@ func (l *Leases) Close() { l.close() }
 
 // PutJob writes a job, in place of the earlier record.
 func (l *Leases) PutJob(ctx context.Context, j Job) error {
-	value, err := j.encode()
-	if err != nil {
-		return fmt.Errorf("encode a job: %w", err)
-	}
-	if err := l.put(ctx, &kgo.Record{Key: []byte(jobPrefix + j.ID), Value: value}); err != nil {
-		return fmt.Errorf("write a job to %s: %w", l.topic, err)
-	}
-	return nil
+	return l.write(ctx, "a job", jobPrefix+j.ID, jobWire{version, j.clipped()})
 }
 
 // PutJobOrder writes an order for a job.
 func (l *Leases) PutJobOrder(ctx context.Context, id string, o JobOrder) error {
 	o.By, o.At = header.Clip(o.By, maxLeaseText), o.At.UTC()
-	value, err := json.Marshal(jobOrderWire{version, o})
-	if err != nil {
-		return fmt.Errorf("encode an order for a job: %w", err)
-	}
-	if err := l.put(ctx, &kgo.Record{Key: []byte(jobOrderPrefix + id), Value: value}); err != nil {
-		return fmt.Errorf("write an order for a job to %s: %w", l.topic, err)
-	}
-	return nil
+	return l.write(ctx, "an order for a job", jobOrderPrefix+id, jobOrderWire{version, o})
 }
 
 // RemoveJobOrder removes the order for a job that has ended.

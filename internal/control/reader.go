@@ -120,10 +120,10 @@ func ofReplayers(key string) bool {
 // View is what the topic says as far as it was read.
 func (r *Reader) View() View { return r.view.clone() }
 
-// Follow tells each change until the context ends, and returns nil then. When the topic cannot be read any more (a permission
-// that was taken away, a topic that was deleted), trouble is told at each try, with growing pauses, until it can be read
-// again; then change is told what it says, from its start. The error is that of a record that cannot be read: it may be an
-// order, and nobody knows which.
+// Follow calls change with each change until the context ends, and then returns nil. While the topic cannot be read (a
+// permission was taken away, the topic was deleted), it tries again with growing pauses and calls trouble each time. Once
+// it can read the topic again, it calls change with the content from the start. It returns the error of an unreadable
+// record, which may be an order.
 func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(error)) error {
 	for ctx.Err() == nil {
 		fetches := r.client.PollFetches(ctx)

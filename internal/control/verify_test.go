@@ -218,7 +218,7 @@ func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 		expect.That(t, len(v.Jobs)+len(v.JobOrders) == 0, "%s: %+v, %+v", name, v.Jobs, v.JobOrders)
 	}
 	v := newView()
-	value := must.Get(aJob("j").encode())(t)
+	value := must.Get(json.Marshal(jobWire{version, aJob("j").clipped()}))(t)
 	v.put(t, jobPrefix+"j", value)
 	expect.That(t, reflect.DeepEqual(v.Jobs["j"], aJob("j")), "%+v", v.Jobs["j"])
 	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-0"}`))

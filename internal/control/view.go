@@ -217,9 +217,9 @@ func Keys(ctx context.Context, connection []kgo.Opt, topic string, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	client, err := connect(connection)
 	if err != nil {
-		return nil, fmt.Errorf("kafka client: %w", err)
+		return nil, err
 	}
 	defer client.Close()
 	if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {

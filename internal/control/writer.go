@@ -143,9 +143,9 @@ func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, 
 			return err
 		}
 	}
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	client, err := connect(w.kafka)
 	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
+		return err
 	}
 	defer client.Close()
 	event, err := e.Record(w.cfg.Topics.Audit, chainPartition)
@@ -153,6 +153,15 @@ func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, 
 		return err
 	}
 	return w.produced(client.ProduceSync(ctx, present(event, order)...))
+}
+
+// connect returns a client that writes each record into the partition that it names.
+func connect(options []kgo.Opt, more ...kgo.Opt) (*kgo.Client, error) {
+	client, err := kgo.NewClient(slices.Concat(options, []kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner())}, more)...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka client: %w", err)
+	}
+	return client, nil
 }
 
 // TransactionalID returns the transactional ID for orders and notes.
@@ -199,10 +208,9 @@ func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, 
 // once fences the other writers, reads the end of the chain, and writes. What it read stays true until another writer
 // fences it, and then it cannot commit.
 func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.TransactionalID(w.transactionalID()), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))...)
+	client, err := connect(w.kafka, kgo.TransactionalID(w.transactionalID()), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))
 	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
+		return err
 	}
 	defer client.Close()
 	if _, _, err := client.ProducerID(ctx); err != nil {
