@@ -51,7 +51,11 @@ func (p addressPolicy) Check(addr netip.Addr) error {
 	case slices.ContainsFunc(p.AllowNetworks, func(n netip.Prefix) bool { return n.Contains(plain) }):
 		return nil
 	default:
-		return &addressRefusedError{Addr: plain, Kind: kind}
+		allow := "list its network in allow_networks if the service truly is there"
+		if kind == addressLoopback || kind == addressPrivate {
+			allow = "set allow_private: true, or list its network in allow_networks"
+		}
+		return &addressRefusedError{fault{classify.CodeAddressRefused, fmt.Sprintf("%s is a %s address, which is refused; %s", plain, kind, allow)}, kind}
 	}
 }
 
@@ -64,25 +68,11 @@ func (p addressPolicy) Control(_ context.Context, _, address string, _ syscall.R
 	return p.Check(at.Addr())
 }
 
-// addressRefusedError reports a connection that the policy refused.
+// addressRefusedError reports a connection that the policy refused. It is permanent: waiting does not change an address.
 type addressRefusedError struct {
-	Addr netip.Addr
+	fault
 	Kind addressKind
 }
-
-// Error names the address, and the keys of the configuration that would allow it.
-func (e *addressRefusedError) Error() string {
-	if e.Kind == addressLoopback || e.Kind == addressPrivate {
-		return fmt.Sprintf("%s is a %s address, which is refused; set allow_private: true, or list its network in allow_networks", e.Addr, e.Kind)
-	}
-	return fmt.Sprintf("%s is a %s address, which is refused; list its network in allow_networks if the service truly is there", e.Addr, e.Kind)
-}
-
-// FailureCode classifies the error as permanent: waiting does not change an address.
-func (e *addressRefusedError) FailureCode() classify.Code { return classify.CodeAddressRefused }
-
-// FailureStage classifies the error.
-func (e *addressRefusedError) FailureStage() classify.Stage { return classify.StageEnrich }
 
 // addressKind groups the addresses that the policy treats alike. It is a closed list.
 type addressKind string

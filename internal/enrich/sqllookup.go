@@ -106,7 +106,7 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 	case l.rows > 1:
 		return transform.ArrayValue(answer...), nil
 	case len(answer) == 0:
-		return transform.Value{}, &unmatchedError{l.db.What}
+		return transform.Value{}, unmatched(l.db.What)
 	default:
 		return answer[0], nil
 	}
@@ -116,20 +116,18 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 // the transaction itself is read-only.
 func writes(err error) error {
 	if postgres.WriteRefused(err) {
-		return &writeError{err}
+		return &writeError{fault{classify.CodeDBAccess, err.Error()}, err}
 	}
 	return err
 }
 
-type writeError struct{ error }
+// writeError is permanent: waiting does not change the query.
+type writeError struct {
+	fault
+	err error
+}
 
-func (e *writeError) Unwrap() error { return e.error }
-
-// FailureCode makes the error permanent: waiting does not change the query.
-func (e *writeError) FailureCode() classify.Code { return classify.CodeDBAccess }
-
-// FailureStage makes the error classifiable.
-func (e *writeError) FailureStage() classify.Stage { return classify.StageEnrich }
+func (e *writeError) Unwrap() error { return e.err }
 
 // read collects the rows.
 func (l *sqlLookup) read(rows pgx.Rows) ([]transform.Value, error) {

@@ -159,7 +159,7 @@ func wfsException(what string, status int, text []byte) error {
 	case !ok:
 		return nil
 	case code == "NotFound":
-		return &unmatchedError{what}
+		return unmatched(what)
 	case slices.Contains(wfsFaults(), code):
 		return &fault{classify.CodeHTTPBadRequest, fmt.Sprintf("%s: the service answers with the exception %s", what, code)}
 	case status/100 == 4 && code != "OperationProcessingFailed":
@@ -212,15 +212,11 @@ func asciiOf(_ string, text io.Reader) (io.Reader, error) {
 
 // unmatchedError means that nothing matches the question. It is the record's failure only if the step requires an
 // answer.
-type unmatchedError struct{ what string }
+type unmatchedError struct{ fault }
 
-func (e *unmatchedError) Error() string { return e.what + ": nothing matches" }
-
-// FailureCode makes the error classifiable.
-func (e *unmatchedError) FailureCode() classify.Code { return classify.CodeForeignKeyUnresolved }
-
-// FailureStage makes the error classifiable.
-func (e *unmatchedError) FailureStage() classify.Stage { return classify.StageEnrich }
+func unmatched(what string) error {
+	return &unmatchedError{fault{classify.CodeForeignKeyUnresolved, what + ": nothing matches"}}
+}
 
 // oneFeature returns the feature of a GeoJSON answer: the answer itself, or the only member of a collection (RFC 7946).
 func oneFeature(what string, answer transform.Value) (transform.Value, error) {
@@ -237,7 +233,7 @@ func oneFeature(what string, answer transform.Value) (transform.Value, error) {
 	}
 	switch all := features.Items(); {
 	case len(all) == 0:
-		return transform.Value{}, &unmatchedError{what}
+		return transform.Value{}, unmatched(what)
 	case len(all) > 1:
 		return transform.Value{}, &fault{classify.CodeForeignKeyUnresolved, what + ": more than one feature matches; ask for what tells them apart"}
 	case typeOf(all[0]) != "Feature":

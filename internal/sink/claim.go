@@ -50,24 +50,7 @@ func RecordKey(guardKey []byte) ([]byte, error) {
 const uniqueViolation = "23505"
 
 // claimError means that the row belongs to another record key.
-type claimError struct {
-	table, row string
-	err        error
-}
-
-// Error names the row, and what to do.
-func (e *claimError) Error() string {
-	return fmt.Sprintf("%s: the row is that of another record key: %s; a row is given up when that key is deleted or takes another row", e.table, e.row)
-}
-
-// Unwrap gives the database's error.
-func (e *claimError) Unwrap() error { return e.err }
-
-// FailureCode is that of a rule of the table that the row breaks.
-func (e *claimError) FailureCode() classify.Code { return classify.CodeDBConstraint }
-
-// FailureStage is that of the sink.
-func (e *claimError) FailureStage() classify.Stage { return classify.StageSink }
+type claimError struct{ coded }
 
 func isClaim(err error) bool {
 	_, is := errors.AsType[*claimError](err)
@@ -81,7 +64,8 @@ func (t *table) claimed(err error) error {
 	if !ok || !t.claims || said.Code != uniqueViolation || said.TableName != lastOf(t.guardName()) {
 		return err
 	}
-	return &claimError{table: t.name, row: said.Detail, err: err}
+	text := fmt.Sprintf("%s: the row is that of another record key: %s; a row is given up when that key is deleted or takes another row", t.name, said.Detail)
+	return &claimError{coded{classify.CodeDBConstraint, text, err}}
 }
 
 // filledBy returns the comment of a guard's row_key.

@@ -57,18 +57,15 @@ func (r *Row) outdated(other *Row) bool {
 }
 
 // lackError is what a table lacks for a row that the mapping allows: the row waits until the table has it.
-type lackError struct{ table, column, fault string }
-
-// Error says what the row waits for.
-func (e *lackError) Error() string {
-	return fmt.Sprintf("sink.postgis: table %s does not fit: column %q %s; the start of the consumer lists the statement that fixes it", e.table, e.column, e.fault)
+type lackError struct {
+	coded
+	column string
 }
 
-// FailureCode makes it a failure of the table.
-func (e *lackError) FailureCode() classify.Code { return classify.CodeDBSchema }
-
-// FailureStage is that of the sink.
-func (e *lackError) FailureStage() classify.Stage { return classify.StageSink }
+func (t *table) lack(column, fault string) error {
+	text := fmt.Sprintf("sink.postgis: table %s does not fit: column %q %s; the start of the consumer lists the statement that fixes it", t.name, column, fault)
+	return &lackError{coded{classify.CodeDBSchema, text, nil}, column}
+}
 
 // checkAll refuses the first row that does not fit the table. A row that has passed is not checked again.
 func (r *reading) checkAll(rows []*Row) error {
@@ -100,11 +97,11 @@ func (t *table) check(r *Row) error {
 		return err
 	}
 	if fault := t.keeps(r.Feature.Geometry); fault != "" {
-		return &lackError{t.name, t.geometry, fault}
+		return t.lack(t.geometry, fault)
 	}
 	for _, p := range r.Feature.Properties {
 		if fault, unfit := t.unfit[p.Name]; unfit && !p.Value.IsNull() {
-			return &lackError{t.name, p.Name, fault}
+			return t.lack(p.Name, fault)
 		}
 		if i, known := t.index[p.Name]; known {
 			c := t.columns[i]

@@ -290,19 +290,26 @@ func (s *suspects) forget(batch []*job) {
 func refused(err error) error {
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && said.Code == "XX000" && strings.HasPrefix(said.File, "lwgeom_") {
-		return &geometryError{err}
+		return &coded{classify.CodeDBData, err.Error(), err}
 	}
 	return err
 }
 
-// geometryError means that PostGIS refuses a geometry.
-type geometryError struct{ error }
+// coded is a failure in the sink with its code.
+type coded struct {
+	code classify.Code
+	text string
+	err  error // the database's, if there is one
+}
+
+// Error returns the text.
+func (e *coded) Error() string { return e.text }
 
 // Unwrap returns the database's error.
-func (e *geometryError) Unwrap() error { return e.error }
+func (e *coded) Unwrap() error { return e.err }
 
-// FailureCode makes it a failure of the record.
-func (e *geometryError) FailureCode() classify.Code { return classify.CodeDBData }
+// FailureCode returns the code.
+func (e *coded) FailureCode() classify.Code { return e.code }
 
 // FailureStage is that of the sink.
-func (e *geometryError) FailureStage() classify.Stage { return classify.StageSink }
+func (e *coded) FailureStage() classify.Stage { return classify.StageSink }
