@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// aclsFlags has the flags of the acls command.
+// aclsFlags holds the flags of the acls command.
 type aclsFlags struct {
 	principal, host string
 	roles           []string
@@ -81,7 +81,7 @@ func (a *app) allowed(f *aclsFlags, cfg *config.Config, roles []acls.Role) (acls
 	return ofPrincipal(acls.ForDLQ(cfg, f.principal, f.host, roles, f.to))
 }
 
-// ofPrincipal adds the names of the flags to an error.
+// ofPrincipal adds the names of the flags that set the principal to an error.
 func ofPrincipal(allowed acls.Allowed, err error) (acls.Allowed, error) {
 	if err != nil {
 		err = fmt.Errorf("--principal, --host: %w", err)

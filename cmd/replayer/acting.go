@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// consent has the flags of every command that changes something.
+// consent holds the flags of every command that makes changes.
 type consent struct {
 	execute bool
 	reason  string
@@ -26,13 +26,13 @@ func (c *consent) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
 }
 
-// Flags for the time when another replayer is at work; [app.leasing] reads them.
+// These flags decide what happens while another replayer holds the lease. [app.leasing] reads them.
 const (
 	waitFlag     = "wait-for-lease"
 	takeOverFlag = "take-over"
 )
 
-// leasing reads what a command does when another replayer is at work.
+// leasing reads what a command does while another replayer holds the lease.
 func (a *app) leasing(cmd *cobra.Command) {
 	if cmd.Flags().Lookup(takeOverFlag) == nil {
 		return
@@ -49,8 +49,8 @@ func (a *app) call(reason string) replay.Call {
 	return replay.Call{By: a.by, Reason: reason, Lease: a.lease}
 }
 
-// goesOn returns the command that continues a change that was stopped. How many dead letters are left is unknown then: for many, the
-// command is a dry run that counts them.
+// goesOn returns the command that continues a stopped change. The number of remaining dead letters is unknown at that point. For a large
+// change, the command is therefore a dry run that counts them.
 func (a *app) goesOn(command, reason string) func(letters int) string {
 	return a.goesOnBy(a.by, command, reason)
 }
@@ -66,12 +66,12 @@ func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
 	}
 }
 
-// executing returns a command with the consent to execute it.
+// executing returns a command with --execute and the reason.
 func (a *app) executing(command, reason string) string {
 	return command + again("actor", a.by) + " --execute --reason " + a.why(reason)
 }
 
-// check refuses a change without a reason before a broker is asked.
+// check refuses a change without a reason before the program connects to a broker.
 func (c *consent) check() error {
 	if c.execute && strings.TrimSpace(c.reason) == "" {
 		return cli.UsageError("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
@@ -79,14 +79,14 @@ func (c *consent) check() error {
 	return nil
 }
 
-// forcing has the flag that turns the version guard off.
+// forcing holds the flag that turns the version guard off.
 type forcing struct{ on bool }
 
 func (f *forcing) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.on, forceVersionFlag, false, "let dead letters overwrite newer data of their features, or hide newer values in a compacted topic; needs --reason")
 }
 
-// why returns the reason for forcing; "" without it. Dry runs need one, too.
+// why returns the reason for forcing, or "" if the plan is not forced. Dry runs need a reason, too.
 func (f *forcing) why(reason string) (string, error) {
 	switch {
 	case !f.on:
@@ -103,7 +103,8 @@ func (a *app) refused(command, reason string) error {
 	return a.onlyDry()
 }
 
-// onlyDry ends a dry run. Off a terminal it is refused: a script that forgot --execute must not take it for the change.
+// onlyDry ends a dry run. Without a terminal it returns an error, because a script that forgot --execute must not take a dry run for the
+// change.
 func (a *app) onlyDry() error {
 	if !a.env.Terminal {
 		return exit(cli.ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
@@ -111,13 +112,13 @@ func (a *app) onlyDry() error {
 	return nil
 }
 
-// nothingGoesBack ends a dry run of a plan that puts nothing back.
+// nothingGoesBack ends a dry run of a plan that replays no dead letter.
 func (a *app) nothingGoesBack(p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
 	return a.onlyDry()
 }
 
-// why returns the reason in a printed command, or a word to replace.
+// why returns the reason for a printed command, or a placeholder that the operator replaces.
 func (a *app) why(reason string) string {
 	if reason == "" {
 		return "'why'"
@@ -132,7 +133,7 @@ func sendingFlags() []string {
 	return []string{"including-failing", "wait", mappingFlag, "canary", "ramp", "max-failed", "rate", "watch-group", "patience", "grace"}
 }
 
-// sending has the flags that say how dead letters go back.
+// sending holds the flags that control how dead letters are replayed.
 type sending struct {
 	o                       replay.ExecuteOptions
 	mappingDiffers          bool

@@ -14,15 +14,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// maxAdvised is how many dead letters a printed command names by their ids. More are selected by the filter.
+// maxAdvised is the number of dead letters that a printed command names by their ids. A larger number is selected by the filter.
 const maxAdvised = 20
 
-// adviseForce prints the commands for dead letters of a plan that newer data has overtaken, or will overtake. A forced plan and one for
-// another topic need none.
+// adviseForce prints the commands that force dead letters of a plan over newer data. The consumer may have closed them already, then they
+// are reopened first. A plan for another topic needs no such commands.
 func (a *app) adviseForce(p *plan.Plan) {
 	s := p.Summary()
 	closed := s.Overtaken
-	if p.Force != "" || p.Letters == 0 { // otherwise they were not asked for
+	if p.Force != "" || p.Letters == 0 { // otherwise the filter did not select them
 		closed += p.Overtaken
 	}
 	if p.To != "" || closed == 0 && (s.Superseded == 0 || p.Force != "") {
@@ -39,7 +39,7 @@ func (a *app) adviseForce(p *plan.Plan) {
 	a.forcedPlan(reopened(p.Filter))
 }
 
-// adviseReopened prints the command by which dead letters that were superseded take effect.
+// adviseReopened prints the command that forces reopened dead letters over the newer data that superseded them.
 func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
 	n := len(r.Overtaken)
 	if n == 0 {
@@ -69,7 +69,7 @@ func reopened(f deadletters.Filter) deadletters.Filter {
 	return f
 }
 
-// nothingToReplay ends a plan without dead letters. A script gets the same object as of one with some.
+// nothingToReplay ends a plan without dead letters. Its JSON has the same form as the JSON of a plan with dead letters.
 func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 	var err error
 	switch {
@@ -86,7 +86,7 @@ func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 	return exit(cli.ExitNothing, errors.New("no dead letter that could be replayed matches"))
 }
 
-// again returns a flag with its value for a printed command, with a blank before it; "" for no value.
+// again returns a blank and a flag with its value for a printed command, or "" if the value is empty.
 func again(flag, value string) string {
 	if value == "" {
 		return ""
@@ -94,15 +94,15 @@ func again(flag, value string) string {
 	return " --" + flag + " " + cli.ShellWord(value)
 }
 
-// set gives a flag another value, for the commands that are printed from here on.
+// set gives a flag another value for all commands that are printed afterwards.
 func (a *app) set(name string, values ...string) {
 	f := a.cmd.Flags().Lookup(name)
 	f.Changed = true
 	if list, isList := f.Value.(pflag.SliceValue); isList {
-		_ = list.Replace(values) // text is always taken
+		_ = list.Replace(values) // lists of text accept every value
 		return
 	}
-	_ = f.Value.Set(values[0]) // the same
+	_ = f.Value.Set(values[0]) // text accepts every value
 }
 
 // typed returns flags with the values that the command line gave them, for a printed command. It leaves out flags that were not given.

@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// auditFlags has the flags of the audit command.
+// auditFlags holds the flags of the audit command.
 type auditFlags struct {
 	filter     replay.TrailFilter
 	since      string
@@ -166,7 +166,7 @@ func (a *app) actionTable(actions []replay.Action) error {
 	return a.print(t.text(a.env))
 }
 
-// purpose returns the message of an action, and how far the watched group is.
+// purpose returns the message of an action and the progress of the watched consumer group.
 func purpose(act replay.Action) string {
 	if act.Watched == "" || act.Watched == act.What {
 		return act.What
@@ -174,7 +174,7 @@ func purpose(act replay.Action) string {
 	return act.What + "; " + act.Watched
 }
 
-// done returns how many dead letters an action changed, the most first: "4800 replayed, 2 edited".
+// done returns the numbers of dead letters that an action changed, the largest first: "4800 replayed, 2 edited".
 func done(act replay.Action) string {
 	var said []string
 	for _, kind := range act.Kinds() {

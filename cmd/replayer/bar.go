@@ -9,14 +9,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// bar shows the progress of a replay in one line of the standard error, on terminals only.
+// bar shows the progress of a replay in one line of the standard error, if that is a terminal.
 type bar struct {
 	app   *app
 	drawn bool
 	next  time.Time
 }
 
-// barPause is the least time between two updates.
+// barPause is the minimum time between two updates.
 const barPause = 100 * time.Millisecond
 
 func (a *app) bar() *bar { return &bar{app: a} }
@@ -79,7 +79,7 @@ func progressText(p replay.Progress) string {
 	return text
 }
 
-// watchedText says what the replay of a DLQ without a pipeline waits for.
+// watchedText describes what the replay of a DLQ without a pipeline waits for.
 func watchedText(w *replay.Watched) string {
 	switch {
 	case w.Group == "" || w.Behind == 0:

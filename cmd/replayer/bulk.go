@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// bulk has the flags of a change of many dead letters.
+// bulk holds the flags of a change of many dead letters.
 type bulk struct {
 	all    bool
 	expect int // negative if it was not given
@@ -33,7 +33,7 @@ func (b *bulk) registerExpect(cmd *cobra.Command) {
 		"refuse when another number of dead letters would be changed; mandatory above %d off a terminal", replay.ManyLetters))
 }
 
-// check refuses to change everything if nobody said so.
+// check refuses a change of all dead letters without --all.
 func (b *bulk) check(f deadletters.Filter, execute bool) error {
 	switch {
 	case b.all && !unfiltered(f):
@@ -44,7 +44,7 @@ func (b *bulk) check(f deadletters.Filter, execute bool) error {
 	return nil
 }
 
-// unfiltered reports whether a filter selects all dead letters that a command can change. A limit is a choice, too.
+// unfiltered reports whether a filter selects all dead letters that a command can change. A limit counts as a filter.
 func unfiltered(f deadletters.Filter) bool {
 	if slices.Equal(f.Statuses, []deadletters.Status{deadletters.Pending}) {
 		f.Statuses = nil
@@ -60,7 +60,7 @@ func allFlag(f deadletters.Filter) string {
 	return ""
 }
 
-// expectFlag returns --expect if it was given, or is mandatory.
+// expectFlag returns --expect if it was given or is mandatory.
 func (b *bulk) expectFlag(letters int) string { return expectFlag(letters, b.expect >= 0) }
 
 func expectFlag(letters int, given bool) string {
@@ -86,7 +86,7 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 	}
 }
 
-// asks reports whether an operator can be asked.
+// asks reports whether the program can ask an operator.
 func (a *app) asks() bool { return a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal }
 
 // ask asks the operator to type an answer.
@@ -117,7 +117,7 @@ func (a *app) answered(ctx context.Context) (string, error) {
 	}
 }
 
-// creating has the flag that allows the replayer to create what keeps its states of a DLQ without a pipeline.
+// creating holds the flag that allows the replayer to create the topics or the directory for its states of a DLQ without a pipeline.
 type creating struct{ on bool }
 
 const createFlag = "create-topics"
@@ -126,7 +126,8 @@ func (c *creating) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.on, createFlag, false, "without a pipeline: make the topics named after the DLQ (or the directory of --state-dir) that keep states, audit and lease, where they are missing")
 }
 
-// ownTopics makes sure before the first change that the replayer can keep its states. command makes the change.
+// ownTopics ensures before the first change that the replayer can store its states. It creates what is missing if the operator agrees.
+// Otherwise its error prints command, which makes the change.
 func (a *app) ownTopics(ctx context.Context, s *replay.Service, c *creating, command string) error {
 	made, why, create, err := a.missingState(ctx, s)
 	if err != nil || create == nil {
@@ -146,8 +147,8 @@ func (a *app) ownTopics(ctx context.Context, s *replay.Service, c *creating, com
 	return create()
 }
 
-// missingState returns what the first change creates for the states, topics or a directory, and why nothing can be changed without it.
-// create is nil if nothing is missing.
+// missingState describes the topics or the directory that the first change must create to store states, and explains why. create is nil if
+// nothing is missing.
 func (a *app) missingState(ctx context.Context, s *replay.Service) (made, why string, create func() error, err error) {
 	if path := s.MissingState(); path != "" {
 		const loses = "Other machines see nothing of it: no list of what was put back, no lease. Run all replays of this DLQ with this directory, on one machine, from a local disk. When it is lost, all dead letters are pending again, and would go back again."

@@ -16,8 +16,8 @@ import (
 // change is a command that only changes the status of dead letters.
 type change struct {
 	verb    replay.Verb
-	lost    bool // reopen dead letters that are replaying and that no record finishes any more
-	putBack bool // reopen dead letters that were put back already, too
+	lost    bool // reopen replaying dead letters whose record no consumer will finish
+	putBack bool // also reopen dead letters that were replayed already
 
 	sel      selection
 	creating creating
@@ -151,7 +151,7 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	return a.refused(a.changing(c, filter, c.bulk.expectFlag(letters)), c.consent.reason)
 }
 
-// warnPutBack says what a replay would send a second time.
+// warnPutBack warns of dead letters that a replay would send a second time.
 func (a *app) warnPutBack(c *change, topics map[string]int) {
 	for _, topic := range slices.Sorted(maps.Keys(topics)) {
 		text := fmt.Sprintf("%d of these were put back into %s already, and none of them is known to have died again: after reopening, a replay sends them a second time.",
@@ -163,7 +163,7 @@ func (a *app) warnPutBack(c *change, topics map[string]int) {
 	}
 }
 
-// changing returns the command of a change. --lost is a choice, which needs no --all.
+// changing returns the command of a change. --lost selects dead letters and therefore needs no --all.
 func (a *app) changing(c *change, filter deadletters.Filter, expect string) string {
 	all := allFlag(filter)
 	if c.lost {
@@ -189,7 +189,7 @@ func (a *app) writeChange(done string, r replay.ChangeResult, dry bool) error {
 	return a.answer(r, a.leftText(r.LeftBy)+b.String())
 }
 
-// listed replaces the lists that are nil: their JSON is a list, too.
+// listed replaces nil lists by empty ones, so that their JSON is a list.
 func listed(u replay.Untouched) replay.Untouched {
 	u.Skipped, u.LeftBy = append([]replay.Skip{}, u.Skipped...), append([]replay.LeftBy{}, u.LeftBy...)
 	return u

@@ -57,7 +57,7 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 // app is one run of the program.
 type app struct {
 	env        Env
-	cmd        *cobra.Command // that runs
+	cmd        *cobra.Command // the command that runs
 	configFile string
 	argument   *string // the pipeline file as an argument
 	output     string
@@ -69,11 +69,11 @@ type app struct {
 	verbose    bool
 
 	cfg     *config.Config // of the DLQ; nil before it is read
-	closing []func()       // what was opened
+	closing []func()       // close what the command opened
 	answers *bufio.Reader  // of the operator; nil before the first question
 }
 
-// close closes what the command opened, the last first.
+// close closes what the command opened, in reverse order.
 func (a *app) close() {
 	for _, end := range slices.Backward(a.closing) {
 		end()
@@ -136,7 +136,7 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 	}
 	a.asked = a.output != ""
 	if a.output == "text" {
-		a.output = "table" // the word of the consumer
+		a.output = "table" // the consumer calls it text
 	}
 	if a.output == "" {
 		a.output = "ndjson"
@@ -175,7 +175,7 @@ func (a *app) arrangeArgs(root *cobra.Command) {
 	}
 }
 
-// oneArgument refuses another number of arguments than one.
+// oneArgument returns a usage error unless there is exactly one argument.
 func oneArgument(says string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -205,7 +205,8 @@ func (a *app) fileArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// choose sets the pipeline file that the command line or the environment names. No file is no error yet, because some commands need none.
+// choose sets the pipeline file that the command line or the environment names. A missing name is no error yet, because some commands need
+// no file.
 // Flags that name a DLQ without a pipeline override the environment.
 func (a *app) choose(cmd *cobra.Command) error {
 	named := cli.NamedPipelineFile{Argument: a.argument, Environment: a.env.ConfigFile}
@@ -230,7 +231,7 @@ func (a *app) choose(cmd *cobra.Command) error {
 	return nil
 }
 
-// log returns a logger to the standard error: of everything with -v, else of warnings.
+// log returns a logger that writes to the standard error: everything with -v, otherwise warnings and errors.
 func (a *app) log() *slog.Logger {
 	if a.verbose {
 		return a.logFrom("info")
@@ -238,7 +239,7 @@ func (a *app) log() *slog.Logger {
 	return a.logFrom("warn")
 }
 
-// logFrom returns a logger from a level on.
+// logFrom returns a logger that drops messages below a level.
 func (a *app) logFrom(level string) *slog.Logger {
 	log, _, err := cli.NewLogger(a.env.Err, level)
 	if err != nil {

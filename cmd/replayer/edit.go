@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// editFlags has the flags of the edit command.
+// editFlags holds the flags of the edit command.
 type editFlags struct {
 	sel       selection
 	consent   consent
@@ -137,7 +137,7 @@ const (
 	maxPath      = 400 // bytes of a path
 )
 
-// differences returns the differences of one dead letter for people.
+// differences returns the text of the changes to one dead letter.
 func (a *app) differences(e replay.Edited) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+cli.CleanText(e.ID, cli.OneLine)))

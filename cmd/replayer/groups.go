@@ -120,7 +120,7 @@ func (a *app) groupTable(groups []dlq.Group) error {
 	return err
 }
 
-// shareText returns a share, which is a lower bound, for people.
+// shareText returns the text of a share, which is a lower bound.
 func shareText(share float64) string {
 	switch {
 	case share < 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
-// errIndexDiffers marks an index that does not agree with the topics.
+// errIndexDiffers is the error about an index that differs from the topics.
 var errIndexDiffers = errors.New("the index does not agree with the topics; replayer index --rebuild rebuilds it")
 
 func (a *app) index() *cobra.Command {

@@ -15,7 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// jobOrders returns the commands that order something of a job. They need no consent: they stop work, or continue what had consent.
+// jobOrders returns the commands that pause, continue or cancel a job. They need no --execute, because they stop work or continue work that
+// was started with it.
 func (a *app) jobOrders() []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct {
@@ -62,14 +63,14 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 	return a.answer(j, jobLine(j)+"\n")
 }
 
-// goOnAfterCancel prints the command that continues what an operator cancelled, or another replayer ended.
+// goOnAfterCancel prints the command that continues a change after an operator cancelled it or another replayer ended it.
 func (a *app) goOnAfterCancel(err error, command string) {
 	if isCancelled(err) || errors.Is(err, replay.ErrFenced) {
 		fmt.Fprintf(a.env.Err, "To go on with what is left%s:\n  %s\n", counting(command), command)
 	}
 }
 
-// counting explains a printed command that is a dry run: the number of dead letters that are left is unknown, and must be named.
+// counting explains why a printed command is a dry run: the operator must name the number of remaining dead letters, which is unknown.
 func counting(command string) string {
 	if strings.Contains(command, " --execute") {
 		return ""
@@ -77,7 +78,7 @@ func counting(command string) string {
 	return " (a dry run that counts them, and prints the command)"
 }
 
-// jobsShown is how many jobs a table has. JSON has all that are kept.
+// jobsShown is the number of jobs in a table. The JSON has all stored jobs.
 const jobsShown = 10
 
 // jobLine returns the state of a job: "replay r1 is paused: 4000 of 12000 dead letters put back, 3 left, wave 2; paused by bo".
@@ -105,12 +106,12 @@ func jobLine(j control.Job) string {
 	return cli.CleanText(b.String(), cli.OneLine)
 }
 
-// groupText returns what a replay has seen of the group that it watches.
+// groupText describes the progress of the consumer group that a replay watches.
 func groupText(w control.JobWatch) string {
 	return fmt.Sprintf("group %s: %d consumed, %d waiting", w.Group, w.Consumed, w.Waiting)
 }
 
-// stoppedText says that a job was stopped, how many dead letters it did not reach, and which command continues it.
+// stoppedText describes a stopped job: how many dead letters it did not reach, and the command that continues it.
 func stoppedText(j control.Job) string {
 	why := fmt.Sprintf("%s: %d of %d dead letters were not reached; %s", j.ID, j.NotReached, j.Letters, j.Why)
 	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(why, cli.OneLine), dlq.TimeText(j.Heard), cli.CleanText(j.By, cli.OneLine))
@@ -123,7 +124,7 @@ func stoppedText(j control.Job) string {
 	return text + fmt.Sprintf("         go on with: replayer %s and its filter\n", j.Kind)
 }
 
-// jobsText returns what is at work, what stopped, and the latest jobs of all kinds.
+// jobsText lists the running jobs, the stopped jobs, and the latest jobs of all kinds.
 func jobsText(env Env, jobs []control.Job) string {
 	var b strings.Builder
 	for _, j := range jobs {
@@ -153,7 +154,7 @@ func jobsText(env Env, jobs []control.Job) string {
 	return b.String()
 }
 
-// jobStatus returns one job for people.
+// jobStatus returns the text about one job.
 func jobStatus(j *control.Job) string {
 	var b figures
 	fmt.Fprintln(&b, jobLine(*j))

@@ -48,7 +48,7 @@ func (e *emitter) end(none error) error {
 	return cmp.Or(err, ending)
 }
 
-// answer writes a value as JSON, or the text about it for people.
+// answer writes a value as JSON, or its text if the output is a table.
 func (a *app) answer(v any, text string) error {
 	if a.output != "table" {
 		return a.object(v)
@@ -56,14 +56,14 @@ func (a *app) answer(v any, text string) error {
 	return a.print(text)
 }
 
-// figures is text for people with one named value per line.
+// figures is text with one named value per line.
 type figures struct{ strings.Builder }
 
 func (f *figures) line(name, format string, args ...any) {
 	fmt.Fprintf(f, "%-14s "+format+"\n", append([]any{name}, args...)...)
 }
 
-// print writes text for people.
+// print writes text to the standard output.
 func (a *app) print(text string) error {
 	_, err := io.WriteString(a.env.Out, text)
 	return err
@@ -83,11 +83,11 @@ func (a *app) object(v any) error {
 	return err
 }
 
-// mostIndent is the deepest level that is indented.
+// mostIndent is the deepest level of JSON that is indented.
 const mostIndent = 40
 
-// spread returns compact JSON for people: each member of an object on a line of its own, each list on one line, so that the ring of a
-// polygon does not fill the screen with numbers.
+// spread indents compact JSON: each member of an object is on its own line, but each list is on one line. Otherwise the ring of a polygon
+// would fill the screen with numbers.
 func spread(compact string) string {
 	var b strings.Builder
 	depth, lists, quoted := 0, 0, false

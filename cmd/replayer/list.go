@@ -39,7 +39,7 @@ each has its original bytes, as text or base64.
 	return cmd
 }
 
-// listing has the flags about the order of dead letters and about their fields.
+// listing holds the flags for the order and the fields of listed dead letters.
 type listing struct{ newest, noValues, details bool }
 
 func (a *app) runList(ctx context.Context, sel *selection, show listing) error {

@@ -20,8 +20,8 @@ func run() int {
 	boundMemory(memoryLimit, garbage)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal stops the command after the open transaction, a second one at once. The pause ignores the second one of timeout(1),
-	// which signals the process and right after it the group of the process.
+	// The first signal stops the command after the open transaction, a second one immediately. timeout(1) signals the process and then its
+	// process group, so signals during a short pause after the first one are ignored.
 	context.AfterFunc(ctx, func() { time.AfterFunc(100*time.Millisecond, stop) })
 
 	fd := int(os.Stdout.Fd())
@@ -39,7 +39,7 @@ func run() int {
 	}, os.Args[1:]))
 }
 
-// The memory that the garbage collector aims at, and the garbage it allows in percent of the live heap.
+// These are the memory limit of the garbage collector and the garbage it allows, in percent of the live heap.
 const (
 	memoryLimit = 256 << 20 // a plan of a million letters fits into it
 	garbage     = 50        // leaves room for SQLite, whose memory comes on top
@@ -58,7 +58,7 @@ func boundMemory(limit int64, percent int) {
 	}
 }
 
-// version shows what the program was built from. It reads no pipeline file and asks no broker.
+// version prints the build of the program. It reads no pipeline file and connects to no broker.
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -73,7 +73,7 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// commandGroups are the commands by what they are for.
+// commandGroups lists the commands by purpose.
 func commandGroups() []cli.CommandGroup {
 	return []cli.CommandGroup{
 		{Title: "See", Commands: []string{"stats", "groups", "note", "list", "show", "export", "replays", "audit", "serve"}},
@@ -84,7 +84,7 @@ func commandGroups() []cli.CommandGroup {
 	}
 }
 
-// commandExamples are those of each command, by its path.
+// commandExamples has the examples of each command by its path.
 func commandExamples() map[string]string {
 	return map[string]string{
 		"stats":    "replayer stats -c pipeline.yaml\nreplayer stats -c pipeline.yaml --fail-on-warning",

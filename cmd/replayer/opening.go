@@ -37,7 +37,7 @@ func (a *app) options(other bool) (cfg *config.Config, o replay.Options, err err
 	return cfg, o, err
 }
 
-// service opens the service that puts dead letters back and changes them. Run closes it.
+// service opens the service that replays and changes dead letters. Run closes it.
 func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	cfg, o, err := a.options(false)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *app) browse(ctx context.Context, background bool) (*dlq.Service, error)
 	return s, err
 }
 
-// indexProgress returns a function that shows on a terminal how far a long fill of the index is. It tells everybody why an index is
-// filled from the start.
+// indexProgress returns a function that prints the reason for a rebuild of the index. On a terminal it also shows the progress of a long
+// fill.
 func (a *app) indexProgress() func(dlqindex.Progress) {
 	shown, said := int64(-1), false
 	return func(p dlqindex.Progress) {
@@ -92,16 +92,16 @@ func (a *app) indexProgress() func(dlqindex.Progress) {
 	}
 }
 
-// manyRecords is the number of new records from which on progress is shown.
+// manyRecords is the minimum number of new records for which progress is shown.
 const manyRecords = 20000
 
-// looking tells a person why a question takes long.
+// looking explains on the standard error why a command takes long.
 func (a *app) looking() {
 	fmt.Fprintln(a.env.Err, "looking through the dead letters, which takes a while; --since and --group make them fewer")
 }
 
-// worded adds to an error of Kafka who was denied, the command that prints the needed permissions, where the brokers are named, and which
-// topics exist.
+// worded adds help to an error of Kafka: the denied principal, the command that prints the needed ACLs, the flag or key that names the
+// brokers, and similar topics.
 func (a *app) worded(err error) error {
 	if a.cfg == nil {
 		return err
@@ -117,13 +117,13 @@ func (a *app) worded(err error) error {
 	if a.alone() {
 		privileges = fmt.Sprintf("replayer acls %s --target TOPIC --principal %s", a.place(), cmp.Or(principal, "User:NAME"))
 	}
-	if errors.Is(err, kafka.ErrNoTopic) && strings.Contains(err.Error(), topic) { // no command of ours creates it
+	if errors.Is(err, kafka.ErrNoTopic) && strings.Contains(err.Error(), topic) { // Switchback never creates this topic
 		err = fmt.Errorf("%w: %s; check --topic%s", kafka.ErrNoTopic, topic, a.similar(topic))
 	}
 	return kafka.NamedDenial(principal, privileges, err)
 }
 
-// similar names topics that may have been meant, if the brokers list them within a second.
+// similar returns the names of existing topics similar to a topic, or "" if the brokers do not list them within a second.
 func (a *app) similar(topic string) string {
 	opts, err := kafka.ClientOptions(a.cfg.Kafka)
 	if err != nil || !a.alone() {

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// going has the flags that name a replay and its target.
+// going holds the flags that name a replay and its target.
 type going struct{ o replay.PlanOptions }
 
 const (
@@ -55,14 +55,14 @@ func goingFlags() []string {
 	return []string{replayIDFlag, "to", originFlag, maxReplaysFlag, keepTimeFlag}
 }
 
-// takeOrigins names the targets of a plan by --origin in the commands that are printed from here on.
+// takeOrigins adds the targets of a plan as --origin to all commands that are printed afterwards.
 func (a *app) takeOrigins(p *plan.Plan) {
 	if p.Alone() && p.To == "" {
 		a.set(originFlag, slices.Sorted(maps.Keys(p.Targets()))...)
 	}
 }
 
-// targetsText lists the targets of dead letters with their numbers.
+// targetsText lists the target topics of a plan with their numbers of dead letters.
 func targetsText(p *plan.Plan) string {
 	if !p.Alone() {
 		return p.Destination()
@@ -74,7 +74,7 @@ func targetsText(p *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// tellAudiences names the consumer groups that will see the records again.
+// tellAudiences prints the consumer groups that will read the replayed records.
 func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan) {
 	if !p.Alone() || len(p.Targets()) == 0 {
 		return
@@ -100,7 +100,8 @@ func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan
 	}
 }
 
-// confirmTargets asks the operator to confirm the topics that headers name, because who can write to the DLQ can name any topic there.
+// confirmTargets asks the operator to confirm target topics that come from headers, because everybody who can write to the DLQ can name any
+// topic there.
 func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) error {
 	if !p.Alone() || p.To != "" || len(f.going.o.Origins) > 0 || len(p.Targets()) == 0 {
 		return nil
@@ -113,7 +114,7 @@ func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) 
 		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.sending.o.IncludingFailing)), f.consent.reason)))
 }
 
-// nothingOfAny ends a replay that can put nothing back, before topics are created for it.
+// nothingOfAny ends a replay without replayable dead letters before it creates topics.
 func (a *app) nothingOfAny(p *plan.Plan) error {
 	if err := a.writePlan(p, false); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (a *app) nothingOfAny(p *plan.Plan) error {
 	return exit(cli.ExitNothing, errors.New("no dead letter can be put back (see above)"))
 }
 
-// fits refuses to wait for outcomes that nobody reports. Without a pipeline the service knows which are reported.
+// fits refuses to wait for outcomes that no consumer reports. For a DLQ without a pipeline, the service checks this itself.
 func (a *app) fits(o replay.ExecuteOptions, to string) error {
 	if a.alone() {
 		return nil

@@ -102,7 +102,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	return err
 }
 
-// ofPlan refuses flags that a plan has settled: which dead letters go back, where to, and as what.
+// ofPlan refuses flags whose value the plan fixes: the filter, the target and the rewrite.
 func ofPlan(cmd *cobra.Command) (err error) {
 	allowed := &cobra.Command{}
 	new(consent).register(allowed)
@@ -118,7 +118,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// tellAge says how old the forecast of a plan is, and whether it was applied before.
+// tellAge prints the age of the forecast of a plan, and whether the plan was executed before.
 func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a dead letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
 	done, err := s.Status(ctx, p.ID)
@@ -133,11 +133,11 @@ func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) erro
 	return err
 }
 
-// mappingFlag allows a replay while instances run another mapping than the dry run.
+// mappingFlag allows a replay while running instances use another mapping than the dry run.
 const mappingFlag = "mapping-differs"
 
-// compareMappings prints the mappings of the running instances and reports whether one is known to differ from that of the plan. An
-// unknown mapping is printed and is no difference. Instances do not judge what goes to another topic.
+// compareMappings prints the mappings of the running instances and reports whether one is known to differ from the mapping of the plan. An
+// unknown mapping does not count as different. Plans for another topic are not compared, because the instances do not read it.
 func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Plan) (differs bool, err error) {
 	if p.To != "" || p.Alone() {
 		return false, nil
@@ -163,7 +163,7 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 	return c.Differs(), nil
 }
 
-// differentMapping refuses a replay while instances run another mapping. compareMappings has named them.
+// differentMapping returns the error of a replay that instances with another mapping prevent. compareMappings printed the instances.
 func (a *app) differentMapping(p *plan.Plan) error {
 	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, since running instances have another mapping than %s (see above); "+
 		"restart all of them with the same pipeline file, or make the plan with the file that they run; --%s goes on as it is", p.ID, mappingFlag))

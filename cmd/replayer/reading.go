@@ -13,9 +13,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// reading has the flags that say which DLQ a command reads, and where its index is.
+// reading holds the flags that name the DLQ and its index.
 type reading struct {
-	named                    config.DLQ // without a pipeline file; its topic may stand beside one
+	named                    config.DLQ // without a pipeline; only its topic may be combined with a pipeline file
 	index, dialect, stateDir string
 	gone, rebuild            bool
 }
@@ -25,7 +25,7 @@ const (
 	auto      = "auto" // the dialect of each dead letter, by its headers
 )
 
-// register adds the flags of commands that only look at dead letters.
+// register adds the flags of commands that only read dead letters.
 func (r *reading) register(cmd *cobra.Command) {
 	r.registerIndex(cmd)
 	r.registerTopic(cmd, "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
@@ -60,14 +60,14 @@ func (r *reading) registerIndex(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
 }
 
-// registerGone adds the flag of commands that select dead letters to look at.
+// registerGone adds the flag of commands that select dead letters only to read them.
 func (r *reading) registerGone(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of those that it has")
 }
 
 func dialectWords() []string { return append([]string{auto}, texts(dialects.Dialects())...) }
 
-// ofDialect returns the dialect that was named; "" goes by the headers.
+// ofDialect returns the dialect that the command line names, or "" to detect it by the headers of each dead letter.
 func (r *reading) ofDialect() (dialects.Dialect, error) {
 	d := dialects.Dialect(r.dialect)
 	switch {
@@ -79,7 +79,7 @@ func (r *reading) ofDialect() (dialects.Dialect, error) {
 	return d, nil
 }
 
-// cluster reports whether the flags name the brokers.
+// cluster reports whether flags name the brokers.
 func (r *reading) cluster() bool {
 	return len(r.named.Brokers) > 0 || r.named.Profile != "" || r.named.Profiles != "" || r.named.Registry != ""
 }

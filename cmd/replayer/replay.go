@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// replayFlags has the flags of the replay command.
+// replayFlags holds the flags of the replay command.
 type replayFlags struct {
 	sel       selection
 	consent   consent
@@ -25,7 +25,7 @@ type replayFlags struct {
 	going     going
 	creating  creating
 	rewriting rewriting
-	plan      string // file; "" puts back what the filter selects
+	plan      string // file; "" replays what the filter selects
 }
 
 func (a *app) replay() *cobra.Command {
@@ -76,7 +76,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	return cmd
 }
 
-// runReplay puts back the dead letters that a filter selects.
+// runReplay replays the dead letters that a filter selects.
 func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	filter, err := a.filter(&f.sel)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	return a.carryOut(ctx, s, p, options, f)
 }
 
-// runPlanned puts back the dead letters of a plan.
+// runPlanned replays the dead letters of a plan file.
 func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 	if err := f.consent.check(); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 	return a.carryOut(ctx, s, p, options, f)
 }
 
-// carryOut executes a plan, or shows what it does.
+// carryOut executes a plan, or shows its effect in a dry run.
 func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, f *replayFlags) error {
 	differs, err := a.compareMappings(ctx, s, p)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o r
 	return a.execute(ctx, s, p, o)
 }
 
-// foretell ends a dry run: it shows a plan, and the command that executes it.
+// foretell ends a dry run: it prints the plan and the command that executes it.
 func (a *app) foretell(ctx context.Context, s *replay.Service, p *plan.Plan, letters int, f *replayFlags) error {
 	if f.plan != "" {
 		if err := s.Owns(p); err != nil {
@@ -210,7 +210,7 @@ func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanO
 	return o, options, err
 }
 
-// command returns the command that puts back so many dead letters of a plan.
+// command returns the command that replays the given number of dead letters of a plan.
 func (f *replayFlags) command(a *app, p *plan.Plan, letters int) string {
 	if f.plan == "" {
 		return f.ofFilter(a, p.Filter, f.bulk.expectFlag(letters))
@@ -218,14 +218,14 @@ func (f *replayFlags) command(a *app, p *plan.Plan, letters int) string {
 	return "replayer replay " + a.place() + " --plan " + cli.ShellWord(f.plan) + again(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
 }
 
-// ofFilter returns the command that puts back the dead letters of a filter.
+// ofFilter returns the command that replays the dead letters of a filter.
 func (f *replayFlags) ofFilter(a *app, filter deadletters.Filter, expect string) string {
 	how := slices.Concat(goingFlags(), rewritingFlags(), sendingFlags(), []string{forceVersionFlag})
 	return "replayer replay " + a.place() + flagsOf(filter) + allFlag(filter) + expect + a.typed(how...)
 }
 
-// keepsNothing refuses a replay that names everything it must name and has nowhere to keep its changes. It reads no dead letter, because
-// a plan of many takes a while.
+// keepsNothing refuses a complete replay command if the replayer has no place for its states. It checks before the plan is made, because
+// planning many dead letters takes long.
 func (a *app) keepsNothing(ctx context.Context, s *replay.Service, f *replayFlags, filter deadletters.Filter) error {
 	named := f.bulk.expect >= 0 && (f.going.o.To != "" || len(f.going.o.Origins) > 0)
 	if !f.consent.execute || !named || f.creating.on || a.asks() {
@@ -234,7 +234,7 @@ func (a *app) keepsNothing(ctx context.Context, s *replay.Service, f *replayFlag
 	return a.ownTopics(ctx, s, &f.creating, a.executing(f.ofFilter(a, filter, f.bulk.expectFlag(f.bulk.expect)), f.consent.reason))
 }
 
-// goesOn returns the command that continues a replay that stopped, under the same id. A forced one needs its reason in a dry run, too.
+// goesOn returns the command that continues a stopped replay under the same id. A forced replay needs its reason in a dry run, too.
 func (f *replayFlags) goesOn(a *app, p *plan.Plan, letters int) string {
 	a.set(replayIDFlag, p.ID)
 	if p.Force != "" {

@@ -97,7 +97,7 @@ func (a *app) writeStatus(status replay.Report) error {
 	if status.Job != nil {
 		b.WriteString(jobStatus(status.Job))
 	}
-	if status.Last.IsZero() { // of a change, or of a replay that has put nothing back
+	if status.Last.IsZero() { // a change, or a replay that has replayed nothing yet
 		return a.answer(status, b.String())
 	}
 	b.line("replay", "%s", status.ReplayID)
@@ -123,7 +123,7 @@ func (a *app) writeStatus(status replay.Report) error {
 	return a.answer(status, b.String())
 }
 
-// elsewhere adds what is known of dead letters that went back to topics of other software.
+// elsewhere adds the known state of dead letters that were replayed into topics of other software.
 func (f *figures) elsewhere(status *replay.Report) {
 	rest, waiting := status.Elsewhere-status.Consumed, 0
 	if status.Job != nil && status.Job.Watched.Group != "" {
@@ -142,7 +142,7 @@ func (f *figures) elsewhere(status *replay.Report) {
 	}
 }
 
-// watching has the flags of a view that is drawn again and again.
+// watching holds the flags of a view that is redrawn periodically.
 type watching struct {
 	on    bool
 	every time.Duration
@@ -183,7 +183,7 @@ func (a *app) runOverview(ctx context.Context, w watching) error {
 	return err
 }
 
-// showOverview draws a look on a terminal, or prints it. trouble is why there is no newer one.
+// showOverview draws an overview on a terminal, or prints it. trouble is the reason why the overview is not up to date.
 func (a *app) showOverview(look replay.Look, trouble error, size func() (width, height int, terminal bool)) error {
 	width, height, terminal := size()
 	switch {
@@ -197,18 +197,18 @@ func (a *app) showOverview(look replay.Look, trouble error, size func() (width, 
 }
 
 func (a *app) writeOverview(look replay.Look) error {
-	look.Replays = append([]replay.Underway{}, look.Replays...) // in JSON, none are a list too
+	look.Replays = append([]replay.Underway{}, look.Replays...) // an empty list in JSON instead of null
 	return a.answer(look, overviewText(a.env, look))
 }
 
-// overviewScreen returns the lines that a terminal shows of a look (see [cli.FitScreen]). trouble is why there is no newer one.
+// overviewScreen returns the lines of an overview that fit the terminal (see [cli.FitScreen]).
 func overviewScreen(env Env, look replay.Look, trouble error, width, height int) []string {
 	env.Width, env.Color = width, false // a cut line could end in the middle of a colour
 	head := look.At.UTC().Format("2006-01-02 15:04:05") + " UTC\n" + cli.StaleLine(look.At, env.Now(), trouble)
 	return cli.FitScreen(head+overviewText(env, look), width, height)
 }
 
-// overviewText returns a look for people.
+// overviewText returns the text of an overview.
 func overviewText(env Env, look replay.Look) string {
 	var b strings.Builder
 	for _, obstacle := range look.Obstacles {
@@ -234,7 +234,7 @@ func overviewText(env Env, look replay.Look) string {
 	return b.String() + t.text(env)
 }
 
-// leftText returns the time that a replay still takes; "?" while nothing of it is finished.
+// leftText returns the remaining time of a replay, or "?" before its first dead letter is finished.
 func leftText(r replay.Underway) string {
 	switch {
 	case r.Rate == nil:

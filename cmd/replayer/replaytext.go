@@ -13,7 +13,7 @@ import (
 )
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one line of JSON per dead letter.
-// includingFailing says that dead letters that will fail again go back, too.
+// includingFailing is true if dead letters that will fail again are replayed, too.
 func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	defer func() {
 		fmt.Fprintln(a.env.Err, summaryText(p, includingFailing))
@@ -64,7 +64,7 @@ func (a *app) outlookTable(p *plan.Plan) error {
 	return a.print(t.text(a.env))
 }
 
-// becomes says what is unusual about dead letters that go back: their order, and the changes of a rewrite, with an example.
+// becomes describes what is unusual about a group of replayed dead letters: their order, and the changes of a rewrite with an example.
 func becomes(o plan.Outcome) string {
 	if o.Reversed {
 		o.Reversed = false
@@ -95,7 +95,7 @@ func today(o plan.Outcome) string {
 	return "fails: " + o.Code
 }
 
-// nothingPasses says what to do if today's transform refuses everything that a plan would put back; else it returns "".
+// nothingPasses returns advice if today's transform refuses every dead letter of a plan, otherwise "".
 func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
 	if s := p.Summary(); s.WouldFail == 0 || p.Back(includingFailing) > 0 {
 		return ""
@@ -130,7 +130,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		cli.Count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, cli.Count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
 }
 
-// writtenWith names the schema of the registry that a plan writes values with.
+// writtenWith returns a line about the registry's schema that a plan writes values with.
 func writtenWith(p *plan.Plan) string {
 	if p.Rewrite.Subject == "" {
 		return ""
@@ -138,7 +138,7 @@ func writtenWith(p *plan.Plan) string {
 	return fmt.Sprintf("\nwritten with schema %d, the latest of subject %s", p.Rewrite.SchemaID, cli.CleanText(p.Rewrite.Subject, cli.OneLine))
 }
 
-// putBackBefore warns of dead letters that a replay would send a second time.
+// putBackBefore returns a warning of dead letters that a replay would send a second time.
 func putBackBefore(s plan.Summary) string {
 	if s.Reopened == 0 {
 		return ""
@@ -160,7 +160,7 @@ func risks(p *plan.Plan) (text string) {
 	return text
 }
 
-// doNot begins a sentence about values that lack something.
+// doNot returns the subject and verb of a sentence about values that lack a property.
 func doNot(values int) string {
 	if values == 1 {
 		return "1 value does"
@@ -224,7 +224,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	return err
 }
 
-// outcome adds what the consumer did with the dead letters.
+// outcome adds the consumer's outcomes of the replayed dead letters.
 func (f *figures) outcome(o *replay.Outcome) {
 	f.line("reprocessed", "%d", o.Reprocessed)
 	f.line("failed again", "%d", o.FailedAgain)
@@ -239,7 +239,7 @@ func (f *figures) outcome(o *replay.Outcome) {
 	}
 }
 
-// leftText returns a table of the dead letters that were left, by reason. JSON has the dead letters of a reason, the first thousand.
+// leftText returns a table of the dead letters that were not changed, by reason. The JSON also lists the first thousand of each reason.
 func (a *app) leftText(left []replay.LeftBy) string {
 	if len(left) == 0 {
 		return ""

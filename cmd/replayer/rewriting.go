@@ -13,11 +13,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
-// rewriting has the flags that change values.
+// rewriting holds the flags that change values.
 type rewriting struct {
 	rewrite.Spec
 
-	patch, merge, schema string // text, or files
+	patch, merge, schema string // text or the name of a file
 	timeout              time.Duration
 }
 
@@ -89,7 +89,7 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 	return s, nil
 }
 
-// read returns the rewrite that the flags describe; nil without one. It warns if the system cannot take the network from the program.
+// read returns the rewrite that the flags describe, or nil. It warns if the system cannot run the program without network access.
 func (a *app) read(r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
 	s, err := r.spec()
 	if err != nil || s.Empty() {

@@ -14,11 +14,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// selection has the flags that select dead letters.
+// selection holds the flags that select dead letters.
 type selection struct {
 	deadletters.Filter
 
-	text deadletters.FilterText // what else the filter has, as text
+	text deadletters.FilterText // the other parts of the filter as text
 }
 
 // register adds the filter's flags to a command.
@@ -107,7 +107,7 @@ func flagsOf(f deadletters.Filter) string {
 	return b.String()
 }
 
-// oneOfList quotes a value of a flag that takes several between commas: it is read as a line of CSV.
+// oneOfList quotes a value of a flag that takes a comma-separated list, because the flag is parsed as a line of CSV.
 func oneOfList(value string) string {
 	if !strings.ContainsAny(value, ",\"\r\n") {
 		return value
@@ -115,7 +115,7 @@ func oneOfList(value string) string {
 	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 }
 
-// texts returns the values of a closed list as text.
+// texts converts the values of an enumeration to text.
 func texts[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
@@ -124,7 +124,7 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-// meant returns the word of a closed list that is near to a word; "" if the word is in the list, or none is near.
+// meant returns the value of an enumeration that is similar to a mistyped word. It returns "" if the word is valid or nothing is similar.
 func meant(word string, list []string) string {
 	if slices.Contains(list, word) {
 		return ""
@@ -132,15 +132,15 @@ func meant(word string, list []string) string {
 	return config.Nearest(word, list)
 }
 
-// filter returns the filter that the flags describe. It warns of a code that Switchback does not have, which is no error: another version
-// that wrote to the DLQ may have it.
+// filter returns the filter that the flags describe. An unknown error code causes only a warning, because another version of Switchback
+// may have written it to the DLQ.
 func (a *app) filter(s *selection) (deadletters.Filter, error) {
 	for _, code := range s.Codes {
 		if slices.Contains(texts(classify.Codes()), code) {
 			continue
 		}
 		hint := "docs/errors.md lists them"
-		if code == "retries_exhausted" { // as simulate and the audit trail say
+		if code == "retries_exhausted" { // the name in simulate and in the audit trail
 			hint = "it is a reason: dead letters that used up their attempts have the code of their last error, see replayer groups"
 		} else if near := meant(code, texts(classify.Codes())); near != "" {
 			hint = "did you mean " + near + "?"

@@ -36,14 +36,14 @@ those that a reverse proxy signs in.`,
 	return cmd
 }
 
-// serveFlags has the flags of the serve command.
+// serveFlags holds the flags of the serve command.
 type serveFlags struct {
 	listen, access string
 	changes        bool
 	metrics        []string
 }
 
-// gate returns the gate of the console, which knows who may use it.
+// gate returns the access control of the console.
 func (a *app) gate(f *serveFlags) (*access.Gate, error) {
 	if f.access == "" {
 		return access.Loopback(a.by), nil
@@ -104,7 +104,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	return c.Serve(ctx, l)
 }
 
-// goesOnAgain returns the command that continues an operation of the pages. An undo is named by its operation.
+// goesOnAgain returns the command that continues an operation of the console. An undo is continued by the id of the undone operation.
 func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason string) func(letters int) string {
 	what := flagsOf(f) + allFlag(f)
 	switch verb {
@@ -116,7 +116,7 @@ func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason stri
 	return a.goesOnBy(by, "replayer "+verb+" "+a.place()+what, reason)
 }
 
-// explain returns the exit code and the text of an error as a command ends with them.
+// explain returns the exit code and the text that a command would print for an error.
 func (a *app) explain(err error) (cli.Exit, error) {
 	err = a.worded(err)
 	code, _ := codeOf(err)

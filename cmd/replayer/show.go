@@ -57,7 +57,7 @@ func (a *app) runShow(ctx context.Context, id string, geojson bool) error {
 	return a.answer(dlq.NewDetailJSON(d), a.detailText(d))
 }
 
-// writeFeature prints the decoded feature alone.
+// writeFeature prints only the decoded feature.
 func (a *app) writeFeature(d dlq.Detail) error {
 	if d.Feature == nil {
 		return fmt.Errorf("dead letter %s is no feature: %s", d.Letter.ID, featureText(d))
@@ -65,7 +65,7 @@ func (a *app) writeFeature(d dlq.Detail) error {
 	return a.object(json.RawMessage(d.Feature))
 }
 
-// runShowOut writes the original bytes of a dead letter into a file. A file that cannot be written completely is removed.
+// runShowOut writes the original bytes of a dead letter into a file. It removes a file that it cannot write completely.
 func (a *app) runShowOut(ctx context.Context, id, file string) error {
 	if _, err := os.Lstat(file); err == nil && file != "-" {
 		return cli.UsageError("%s exists; it is not overwritten", file)
@@ -90,7 +90,7 @@ func (a *app) runShowOut(ctx context.Context, id, file string) error {
 	return err
 }
 
-// copyInto fills a temporary file that only its owner can read, and renames it.
+// copyInto writes a temporary file that only its owner can read, and renames it.
 func copyInto(file string, fill func(io.Writer) (dlq.Copied, error)) (done dlq.Copied, err error) {
 	out, err := os.CreateTemp(filepath.Dir(file), ".show-*")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// detailText returns everything about a dead letter for people.
+// detailText returns the text of everything known about a dead letter.
 func (a *app) detailText(d dlq.Detail) string {
 	var b strings.Builder
 	l := d.Letter
@@ -84,7 +84,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	if !d.Unasked {
 		title("what today's transform says")
 		if d.Unheld == "" {
-			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // it is clean already, and has colours
+			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // already cleaned; cleaning again would remove its colours
 		} else {
 			line("", "it was not asked: the value is not at hand")
 		}
@@ -156,7 +156,7 @@ func keyText(l *deadletters.Letter) string {
 	return atMost(maxShown, bytesText(l.Key))
 }
 
-// headOf returns the beginning of original bytes that are not at hand.
+// headOf returns the text of the stored beginning of original bytes that are not available.
 func headOf(l *deadletters.Letter) []byte {
 	if l.Pointer != nil {
 		return l.Pointer.Head
@@ -229,7 +229,7 @@ func bytesText(b []byte) string {
 	return "(base64) " + base64.StdEncoding.EncodeToString(b)
 }
 
-// headerText returns the value of a header for people. A framework's binary number is decimal, a timestamp also a time.
+// headerText returns the text of a header value. Binary numbers of a framework are printed in decimal, timestamps also as a time.
 func headerText(h kgo.RecordHeader) string {
 	n, ok := dialects.NumberIn(h)
 	switch {
@@ -241,7 +241,7 @@ func headerText(h kgo.RecordHeader) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// maxShown is how many bytes of a value a person sees.
+// maxShown is the maximum number of bytes of a value in text output.
 const maxShown = 4096
 
 // atMost cuts a long text and adds its length.

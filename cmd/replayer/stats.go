@@ -48,7 +48,7 @@ func (a *app) runStats(ctx context.Context, fail bool) error {
 	return err
 }
 
-// statsText returns statistics for people.
+// statsText returns the text of statistics.
 func (a *app) statsText(s dlq.Stats) string {
 	const warning = "warning"
 	var b strings.Builder
@@ -97,10 +97,10 @@ func (a *app) statsText(s dlq.Stats) string {
 	return b.String() + "\n" + t.text(a.env)
 }
 
-// putBack names a discarded dead letter that a replay sent to a topic where nobody reports its outcome.
+// putBack is the printed status of a dead letter that was replayed into a topic whose consumers report no outcome.
 const putBack = "put back"
 
-// statusText returns the status of a dead letter for people.
+// statusText returns the printed status of a dead letter.
 func statusText(l *deadletters.Letter) string {
 	if l.Status == deadletters.Discarded && l.State.Destination != "" {
 		return putBack

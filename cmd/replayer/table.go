@@ -26,16 +26,16 @@ type column struct {
 	below bool // may move below its row if the terminal is too narrow
 }
 
-// table is text in columns. Its text has clean cells, whatever was added.
+// table is text in columns. It cleans all cells of control characters.
 type table struct {
 	columns []column
 	rows    [][]string
 	notes   map[int][]string                     // lines below a row, by its number
 	paint   func(column int, cell string) string // returns the colour of a cell, or ""
-	more    int                                  // rows beyond those that a table has room for
+	more    int                                  // number of rows that were dropped
 }
 
-// maxRows bounds the rows of a table: all are in memory, because a column is as wide as its widest cell.
+// maxRows limits the rows of a table. All rows are in memory, because a column is as wide as its widest cell.
 const maxRows = 100_000
 
 func (t *table) add(cells ...string) {
@@ -46,7 +46,7 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// note puts lines below the last row. A row that the table has no room for gets none.
+// note adds lines below the last row, unless that row was dropped.
 func (t *table) note(lines ...string) {
 	if t.more > 0 || len(t.rows) == 0 {
 		return
@@ -57,7 +57,7 @@ func (t *table) note(lines ...string) {
 	t.notes[len(t.rows)-1] = append(t.notes[len(t.rows)-1], lines...)
 }
 
-// rest returns a line about the rows that are not in the table; "" if none is missing.
+// rest returns a line about the dropped rows, or "" if there are none.
 func (t *table) rest() string {
 	if t.more == 0 {
 		return ""
@@ -65,8 +65,8 @@ func (t *table) rest() string {
 	return fmt.Sprintf("(%d more are not shown: -o ndjson prints all of them)\n", t.more)
 }
 
-// text returns the table. On a terminal each row fits its line: the last columns move below the rows if they may, and then the last one
-// is cut.
+// text formats the table. On a terminal each row fits its line: the last columns move below the rows if they may, then the last column is
+// cut.
 func (t *table) text(env Env) string {
 	t.fold(env)
 	var b strings.Builder
@@ -147,7 +147,7 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// noteIndent stands before a note, below the row that it is about.
+// noteIndent is the indentation of the lines below a row.
 const noteIndent = "       "
 
 func (t *table) line(to *strings.Builder, widths []int, cells []string, paint func(int, string) string) {
@@ -178,7 +178,7 @@ func wrapped(env Env, line, indent string) string {
 	return cli.WrapText(line, env.Width, indent)
 }
 
-// look returns a colour if colours may be used.
+// look returns the escape sequence of a colour, or "" if colours are off.
 func look(env Env, on string) string {
 	if !env.Color {
 		return ""
@@ -194,7 +194,7 @@ func sum(values []int) int {
 	return total
 }
 
-// cleaner writes to a terminal what cannot steer it.
+// cleaner removes control characters from text for a terminal.
 type cleaner struct{ to io.Writer }
 
 // Write cleans text. A character that is split between two writes becomes the replacement character.
