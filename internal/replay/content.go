@@ -70,7 +70,7 @@ func (s *standing) release(state deadletters.State) {
 		return
 	}
 	if at, held := s.holders[key]; held {
-		if id, _ := s.ids.at(at); id == state.ID {
+		if id, _ := s.ids.at(at); string(id) == state.ID {
 			delete(s.holders, key)
 		}
 	}
@@ -87,7 +87,8 @@ func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	id, own := s.ids.at(at)
+	held, own := s.ids.at(at)
+	id = string(held)
 	_, ok = s.marks[keyOf(id)]
 	return id, ok && own >= source
 }
@@ -133,7 +134,7 @@ func (p *planning) twin(n int) string {
 		return ""
 	}
 	id, _ := p.ids.at(p.marks[other].id)
-	return id
+	return string(id)
 }
 
 // idList stores IDs of dead letters, each with the source offset at which it was first read, in little memory.
@@ -147,10 +148,16 @@ func (l *idList) add(id string, source int64) uint32 {
 	return place
 }
 
-func (l *idList) at(place uint32) (id string, source int64) {
+// at returns the ID at a place, and its source offset. The caller must not change the ID.
+func (l *idList) at(place uint32) (id []byte, source int64) {
 	rest := l.bytes[place:]
 	source, width := binary.Varint(rest)
 	rest = rest[width:]
 	n, width := binary.Uvarint(rest)
-	return string(rest[width : width+int(n)]), source
+	return rest[width : width+int(n)], source
+}
+
+func (l *idList) id(place uint32) []byte {
+	id, _ := l.at(place)
+	return id
 }

@@ -77,7 +77,6 @@ type marks uint8
 
 const (
 	theirs   marks = 1 << iota // other software made the dead letter, and only reports failures
-	sentTo                     // the replay sent it to another topic
 	undone                     // the consumer closed it, and an operator reversed that
 	looked                     // an operator decided about one of its records, whose position is known
 	reopened                   // a replay took and closed it, and an operator made it pending again
@@ -85,12 +84,12 @@ const (
 
 func (m mark) has(some marks) bool { return m.marked&some != 0 }
 
-func (m mark) fate() fate { return fateOf(m.last, m.has(sentTo)) }
+func (m mark) fate() fate { return fateOf(m.last, m.to != 0) }
 
 // sentAny reports whether any dead letter was last sent to another topic.
 func (s *standing) sentAny() bool {
 	for _, m := range s.marks {
-		if m.has(sentTo) {
+		if m.to != 0 {
 			return true
 		}
 	}
@@ -117,9 +116,6 @@ func (s *standing) mark(prev mark, state deadletters.State) mark {
 			m.marked |= looked
 			m.partition, m.offset = state.DLQ.Partition, state.DLQ.Offset
 		}
-	}
-	if state.Destination != "" {
-		m.marked |= sentTo
 	}
 	if state.Status == deadletters.Pending && state.Before == deadletters.Discarded && state.ReplayID != "" {
 		m.marked |= reopened

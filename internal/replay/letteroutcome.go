@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,46 +10,47 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// LetterResult is what became of one letter that a replay took. It is a closed list (see [LetterResults]).
+// LetterResult is what became of one dead letter of a replay. It is a closed list (see [LetterResults]).
 type LetterResult string
 
 // The results.
 const (
-	LetterWaiting     LetterResult = "waiting" // who took it has not finished it, or has said nothing
+	LetterWaiting     LetterResult = "waiting" // no outcome yet
 	LetterReprocessed LetterResult = "reprocessed"
 	LetterFailedAgain LetterResult = "failed_again"
-	LetterSkipped     LetterResult = "skipped"        // closed without an effect: a duplicate, superseded, filtered, or not waited for any longer
-	LetterElsewhere   LetterResult = "sent_elsewhere" // to a topic outside the pipeline: nobody here hears what becomes of it
+	LetterSkipped     LetterResult = "skipped"        // closed without an effect: duplicate, superseded, filtered, or an operator ended the wait
+	LetterElsewhere   LetterResult = "sent_elsewhere" // sent to a topic outside the pipeline, which reports no outcome
 )
 
-// LetterResults lists the results.
+// LetterResults returns all results.
 func LetterResults() []LetterResult {
 	return []LetterResult{LetterWaiting, LetterReprocessed, LetterFailedAgain, LetterSkipped, LetterElsewhere}
 }
 
-// LetterOutcome tells what became of one letter of a replay.
+// LetterOutcome is what became of one dead letter of a replay.
 type LetterOutcome struct {
 	ID     string       `json:"id"`
 	Result LetterResult `json:"outcome"`
-	Why    string       `json:"why,omitempty"` // in the words of who changed its state
-	At     time.Time    `json:"at"`            // when its state changed last
+	Why    string       `json:"why,omitempty"` // reason in its state
+	At     time.Time    `json:"at"`            // when its state last changed
 }
 
-// LetterOutcomes is a page of the letters of a replay.
+// LetterOutcomes is a page of the dead letters of a replay.
 type LetterOutcomes struct {
 	Letters []LetterOutcome `json:"letters"`
-	Total   int             `json:"total"`          // letters that the query selects, on all pages
-	Next    string          `json:"next,omitempty"` // After of the next page; absent with the last one
+	Total   int             `json:"total"`          // dead letters that the query selects, on all pages
+	Next    string          `json:"next,omitempty"` // After of the next page; absent on the last page
 }
 
-// OutcomeQuery selects letters of a replay. They are ordered by their ids, so that a page neither repeats nor hides one while states change.
+// OutcomeQuery selects dead letters of a replay. They are ordered by ID, so that changing states neither repeat nor
+// hide one across pages.
 type OutcomeQuery struct {
 	Result LetterResult // "" is any
-	After  string       // Next of the page before
+	After  string       // Next of the previous page
 	Limit  int          // 0 only counts
 }
 
-// outcomes lists the letters of a replay that a query selects, while the standing has what v knows.
+// outcomes returns the page of a query. The standing must include the failures in v.
 func (o *Overview) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes {
 	out := LetterOutcomes{Letters: []LetterOutcome{}, Total: r.results()[q.Result]}
 	if q.Limit == 0 {
@@ -70,7 +70,7 @@ func (o *Overview) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes
 	return out
 }
 
-// results counts the letters by their results; under "" all of them.
+// results returns the number of dead letters by result, and of all under "".
 func (r *Report) results() map[LetterResult]int {
 	return map[LetterResult]int{
 		"": r.Attempted + r.Duplicates, LetterWaiting: r.UnderWay + r.Unheard, LetterReprocessed: r.Reprocessed, LetterFailedAgain: r.FailedAgain,
@@ -78,7 +78,8 @@ func (r *Report) results() map[LetterResult]int {
 	}
 }
 
-// outcome returns what became of a letter; ok reports whether its last replay is this one, and its state can be read.
+// outcome returns what became of a dead letter. ok is false if its last replay is another one, or its state is
+// unreadable.
 func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, ok bool) {
 	s, key := o.standing, keyOf(id)
 	m, known := s.marks[key]
@@ -113,14 +114,14 @@ func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, 
 	return out, true
 }
 
-// take takes over one record of the status topic, and notes which replay its letter belongs to and why it is closed.
+// take processes one record of the status topic. It notes the replay of its dead letter and why the letter is closed.
 func (o *Overview) take(r *deadletters.StateRecord) {
 	o.changes++
 	s, key := o.standing, keyOf(r.ID)
 	before, known := s.marks[key]
 	s.add(r)
 	m, has := s.marks[key]
-	if has && known && m == before { // the record counts for nothing
+	if has && known && m == before { // the record does not count
 		return
 	}
 	delete(o.reasons, key)
@@ -143,21 +144,21 @@ func (o *Overview) take(r *deadletters.StateRecord) {
 	list.add(o.ids.add(r.ID, 0))
 }
 
-// members are the letters that a replay took, among them those that a later one took since.
+// members contains the dead letters that a replay took, including those that a later replay took since.
 type members struct {
-	places []uint32 // of their ids, in an idList
-	sorted int      // so many are in the order of the ids, each once; the others have come since
+	places []uint32 // of their IDs in an idList
+	sorted int      // number of places in the order of the IDs, without duplicates; the others are new
 }
 
-// add takes up a letter.
+// add adds a dead letter.
 func (m *members) add(place uint32) { m.places = append(m.places, place) }
 
-// sort merges what has come since into the order: of a million letters, a few new ones do not cost a sort of all.
+// sort merges the new places into the order, so that a few new dead letters do not cost a sort of a million.
 func (m *members) sort(ids *idList) {
 	if m.sorted == len(m.places) {
 		return
 	}
-	byID := func(a, b uint32) int { return bytes.Compare(ids.bytesAt(a), ids.bytesAt(b)) }
+	byID := func(a, b uint32) int { return bytes.Compare(ids.id(a), ids.id(b)) }
 	before, since := m.places[:m.sorted], m.places[m.sorted:]
 	slices.SortFunc(since, byID)
 	merged := make([]uint32, 0, len(m.places))
@@ -174,30 +175,21 @@ func (m *members) sort(ids *idList) {
 	m.sorted = len(m.places)
 }
 
-// after returns the ids behind one, in their order.
+// after yields the IDs after one, in order.
 func (m *members) after(id string, ids *idList) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if m == nil {
 			return
 		}
 		m.sort(ids)
-		from, found := slices.BinarySearchFunc(m.places, []byte(id), func(place uint32, id []byte) int { return bytes.Compare(ids.bytesAt(place), id) })
+		from, found := slices.BinarySearchFunc(m.places, []byte(id), func(place uint32, id []byte) int { return bytes.Compare(ids.id(place), id) })
 		if found {
 			from++
 		}
 		for _, place := range m.places[from:] {
-			if !yield(string(ids.bytesAt(place))) {
+			if !yield(string(ids.id(place))) {
 				return
 			}
 		}
 	}
-}
-
-// bytesAt returns the id at a place; it is not to be changed.
-func (l *idList) bytesAt(place uint32) []byte {
-	rest := l.bytes[place:]
-	_, width := binary.Varint(rest)
-	rest = rest[width:]
-	n, width := binary.Uvarint(rest)
-	return rest[width : width+int(n)]
 }

@@ -12,7 +12,7 @@ import (
 // hearEarlier reads from the DLQ which dead letters of earlier calls of the replay have died again. Those failed in
 // the earlier calls. Dead letters that die later count as failed in this call, whichever session reads them.
 func (r *replaying) hearEarlier(ctx context.Context, st *standing) error {
-	if since, has := st.sentSince(r.plan.ID); has && (r.sessions == 0 || r.heard != nil) {
+	if since, has := st.theirs(r.plan.ID); has && (r.sessions == 0 || r.heard != nil) {
 		next, err := r.service.listen(ctx, r.plan.ID, nil, since, func(l *deadletters.Letter) {
 			if r.sessions == 0 || l.DLQ.Offset < r.heard[l.DLQ.Partition] {
 				st.hear(l)
@@ -27,21 +27,6 @@ func (r *replaying) hearEarlier(ctx context.Context, st *standing) error {
 	}
 	r.outcomes.others.next = maps.Clone(r.heard)
 	return nil
-}
-
-// sentSince returns when the first dead letter of other software without a known outcome was put back, and whether
-// there is one.
-func (s *standing) sentSince(replayID string) (since time.Time, has bool) {
-	for _, m := range s.ofReplay(replayID) {
-		of := m.fate()
-		if !m.has(theirs) || of != fateUnderWay && of != fateElsewhere {
-			continue
-		}
-		if at := m.time(); !has || at.Before(since) {
-			since, has = at, true
-		}
-	}
-	return since, has
 }
 
 // earlier counts the dead letters that an earlier call or session of the replay put back and that have no outcome. In

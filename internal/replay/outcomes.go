@@ -11,24 +11,24 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// outcomes counts what the consumer makes of the letters of one replay, from the status topic, and what failed again in other software,
+// outcomes counts the outcomes of one replay: the consumer's from the status topic, and failures in other software
 // from the DLQ.
 type outcomes struct {
 	service  *Service
 	replayID string
-	from     map[int32]int64 // offsets of the status topic that come next
+	from     map[int32]int64 // next offsets of the status topic
 	counts   Outcome
-	finished map[idKey]deadletters.Last // letters that counts has
+	finished map[idKey]deadletters.Last // dead letters that are in counts
 	others   others
 }
 
-// outcomesOf listens from the given offsets of the status topic on.
+// outcomesOf returns the outcomes of a replay from the given offsets of the status topic on.
 func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
 	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{},
 		others: others{since: s.now(), known: map[string]fate{}}}
 }
 
-// poll takes up what has come since.
+// poll reads the new outcomes.
 func (o *outcomes) poll(ctx context.Context) error {
 	spans, err := o.service.statusSpans(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *outcomes) poll(ctx context.Context) error {
 	return err
 }
 
-// take counts what became of a letter, once.
+// take counts the outcome of a dead letter once.
 func (o *outcomes) take(state deadletters.State) {
 	if deadletters.OfOtherSoftware(state.ID) {
 		o.others.take(state, &o.counts)
@@ -64,7 +64,7 @@ func (o *outcomes) take(state deadletters.State) {
 	}
 }
 
-// outcome is what is known, of so many letters that were put back.
+// outcome returns the counts, for the given number of dead letters that were put back.
 func (o *outcomes) outcome(sent int) Outcome {
 	out := o.counts
 	out.Reasons = maps.Clone(out.Reasons)
@@ -72,14 +72,14 @@ func (o *outcomes) outcome(sent int) Outcome {
 	return out
 }
 
-// mostFirst gives what is counted, the most frequent first.
+// mostFirst returns the keys ordered by count, largest first.
 func mostFirst[K ~string](counts map[K]int) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 }
 
-// reasonsText lists reasons, the most frequent first, at most three.
+// reasonsText lists at most three reasons, the most frequent first.
 func reasonsText(reasons map[string]int) string {
 	var parts []string
 	for i, word := range mostFirst(reasons) {

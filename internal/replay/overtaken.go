@@ -129,7 +129,7 @@ func (s *standing) unnoteSent(state *deadletters.State, before int64) {
 func (s *standing) wrote(dlq string, r *kgo.Record) bool {
 	_, letter := marked(r)
 	id, own := strings.CutSuffix(letter, deadletters.IDIn(dlq, ""))
-	return own && s.marks[keyOf(id)].has(sentTo)
+	return own && s.marks[keyOf(id)].to != 0
 }
 
 // sentKey returns the sentKey of a dead letter that goes to a topic. ok is false if the dead letter has no order.

@@ -14,47 +14,48 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Overview follows all replays. The first question reads the status topic, each later one what came since. Not safe for concurrent use.
+// Overview follows all replays. The first call reads the status topic, and each later one what is new. It is not safe
+// for concurrent use.
 type Overview struct {
 	service  *Service
 	topic    kadm.TopicID // of the status topic that standing was read from
-	standing *standing    // nil before the first question
-	ids      idList       // of letters that a replay took
+	standing *standing    // nil before the first call
+	ids      idList       // of the dead letters of all replays
 	members  map[string]*members
-	reasons  map[idKey]uint32 // why letters are closed, in the words of the standing
+	reasons  map[idKey]uint32 // why dead letters are closed: indexes in the words of the standing
 	hearings map[string]*hearing
-	changes  int // of states, so far
+	changes  int // number of state changes so far
 	counted  map[string]counted
 	before   Look
 }
 
-// Overview begins to follow.
+// Overview returns an Overview that has read nothing yet.
 func (s *Service) Overview() *Overview { return &Overview{service: s} }
 
-// Look is what is known of all replays at one time.
+// Look is the state of all replays at one time.
 type Look struct {
 	At        time.Time     `json:"at"`
-	AtWork    string        `json:"at_work,omitempty"`   // who changes dead letters at present, since when and what for
+	AtWork    string        `json:"at_work,omitempty"`   // which replayer is running, since when and for which operation
 	Obstacles []Obstacle    `json:"obstacles,omitempty"` // see [Service.Obstacles]
-	Replays   []Underway    `json:"replays"`             // those that are not finished, the one that changed last first
-	Jobs      []control.Job `json:"jobs"`                // of all kinds, at work and ended, the one that began last first
-	Finished  int           `json:"finished_replays"`    // of which something is still known
+	Replays   []Underway    `json:"replays"`             // unfinished replays, the last changed first
+	Jobs      []control.Job `json:"jobs"`                // of all kinds, running and ended, the last begun first
+	Finished  int           `json:"finished_replays"`    // number of finished replays with a state
 }
 
 // Underway is one replay that the consumer has not finished.
 type Underway struct {
 	ReplayID string `json:"replay_id"`
 	Outcome
-	Theirs int       `json:"of_other_software,omitzero"` // of those under way: other software has them, and says nothing when it succeeds
+	Theirs int       `json:"of_other_software,omitzero"` // of those under way: in other software, which reports no success
 	Since  time.Time `json:"since"`                      // when the first of those under way was put back
-	Last   time.Time `json:"last"`                       // when a dead letter of it changed last
-	// Rate is how many dead letters a second were finished since the look before; nil in the first one.
+	Last   time.Time `json:"last"`                       // when a dead letter of it last changed
+	// Rate is the number of dead letters finished per second since the previous look; nil in the first look.
 	Rate *float64 `json:"finished_per_second,omitempty"`
-	// Left is how long the rest takes at that rate, in seconds; nil when none was finished.
+	// Left is the time for the rest at that rate, in seconds; nil if the rate is 0.
 	Left *float64 `json:"seconds_left,omitempty"`
 }
 
-// Look reads what came since the last one. After an error the next one goes on from there.
+// Look reads what is new and returns the state of all replays. After an error, the next call continues.
 func (o *Overview) Look(ctx context.Context) (Look, error) {
 	s := o.service
 	if err := o.read(ctx); err != nil {
@@ -66,7 +67,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	if view, err := s.control(ctx); err == nil {
 		now.AtWork = s.atWork(view.Lease)
 		now.Jobs = append(now.Jobs, s.jobs(view, o.standing)...)
-	} // else the obstacles say why the control topic cannot be read
+	} // if not, the obstacles say why the control topic is unreadable
 	for _, j := range now.Jobs {
 		underWay := slices.ContainsFunc(now.Replays, func(r Underway) bool { return r.ReplayID == j.ID })
 		if j.NotReached > 0 && !underWay && o.standing.taken(j.ID) > 0 {
@@ -80,7 +81,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	return now, nil
 }
 
-// atWork says who holds the lease, and that its holder may have died.
+// atWork describes the holder of the lease, and says if it may have died.
 func (s *Service) atWork(l *control.Lease) string {
 	switch {
 	case l == nil || l.Released:
@@ -91,11 +92,11 @@ func (s *Service) atWork(l *control.Lease) string {
 	return l.String()
 }
 
-// read takes over the records of the status topic that it does not know yet. It begins again with a topic that was re-created: such a topic
-// has another id, or ends earlier.
+// read reads the new records of the status topic. It starts again if the topic was re-created: such a topic has
+// another ID, or ends earlier.
 func (o *Overview) read(ctx context.Context) error {
 	s := o.service
-	topic, err := s.statusTopicID(ctx) // before the spans: a topic that is re-created in between is noticed next time
+	topic, err := s.statusTopicID(ctx) // before the spans: the next call notices a topic that is re-created in between
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (o *Overview) read(ctx context.Context) error {
 	return nil
 }
 
-// statusTopicID returns the id of the status topic; zero of what a directory keeps.
+// statusTopicID returns the ID of the status topic; zero if a directory keeps the states.
 func (s *Service) statusTopicID(ctx context.Context) (kadm.TopicID, error) {
 	if s.files != nil {
 		return kadm.TopicID{}, nil
@@ -123,7 +124,7 @@ func (s *Service) statusTopicID(ctx context.Context) (kadm.TopicID, error) {
 	return s.topicID(ctx, s.cfg.Topics.DLQStatus)
 }
 
-// topicID returns the id of a topic; zero before the topic is made.
+// topicID returns the ID of a topic; zero if the topic does not exist yet.
 func (s *Service) topicID(ctx context.Context, topic string) (kadm.TopicID, error) {
 	details, err := kadm.NewClient(s.client).ListTopics(ctx, topic)
 	if err != nil {
@@ -132,11 +133,12 @@ func (s *Service) topicID(ctx context.Context, topic string) (kadm.TopicID, erro
 	return details[topic].ID, nil
 }
 
-// replays counts the dead letters of each replay that is not finished. What an operator did with one since is no outcome.
+// replays counts the dead letters of each unfinished replay, and the finished replays. A later decision of an
+// operator is not an outcome.
 func (s *standing) replays() (underway []Underway, finished int) {
 	all := map[uint32]*Underway{}
 	for _, m := range s.marks {
-		if s.words.list[m.replay] == "" {
+		if m.replay == 0 {
 			continue
 		}
 		r := all[m.replay]
@@ -180,7 +182,7 @@ func (r *Underway) count(m mark) {
 	}
 }
 
-// pace tells how fast the consumer finishes, from the look before.
+// pace sets the rate and the remaining time from the previous look.
 func (r *Underway) pace(before Look, now time.Time) {
 	elapsed := now.Sub(before.At).Seconds()
 	if before.At.IsZero() || elapsed <= 0 {

@@ -70,7 +70,7 @@ func newStanding(most int, watched string) *standing {
 		watched: touched{watched, map[idKey]deadletters.Status{}}, own: touched{"", map[idKey]deadletters.Status{}},
 		most: most, sent: map[sentKey]int64{},
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
-		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
+		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: newWords(),
 	}
 }
 
@@ -209,11 +209,13 @@ func keyOf(id string) idKey {
 	return idKey(sum[:16])
 }
 
-// words stores each distinct text once.
+// words stores each distinct text once. The index of "" is 0.
 type words struct {
 	index map[string]uint32
 	list  []string
 }
+
+func newWords() words { return words{index: map[string]uint32{"": 0}, list: []string{""}} }
 
 func (w *words) of(text string) uint32 {
 	i, ok := w.index[text]

@@ -15,34 +15,35 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// ErrNoReplay marks a replay id that no letter has. Match it with errors.Is.
+// ErrNoReplay marks a replay ID that no dead letter has. Match it with errors.Is.
 var ErrNoReplay = errors.New("no such replay")
 
-// Report says how far a replay is (S4-8).
+// Report is the progress of a replay (S4-8).
 type Report struct {
 	ReplayID   string `json:"replay_id"`
-	Attempted  int    `json:"attempted"`          // letters that it put back; one that a later replay took counts there
-	Duplicates int    `json:"duplicates"`         // closed, since a letter of the same content was put back
-	Elsewhere  int    `json:"elsewhere,omitzero"` // of those attempted: sent to another topic, where nobody here hears of them
-	Outcome           // what the consumer made of the others
-	// Unheard counts letters of other software that were put back longer ago than dead_letters.unheard_after and did not die
-	// again: whether that software processed them, nobody says.
+	Attempted  int    `json:"attempted"`          // dead letters that it put back and that no later replay has taken
+	Duplicates int    `json:"duplicates"`         // closed because a dead letter of the same content was put back
+	Elsewhere  int    `json:"elsewhere,omitzero"` // of those attempted: sent to a topic outside the pipeline, which reports no outcome
+	Outcome           // outcomes of the others
+	// Unheard counts dead letters of other software that were put back longer ago than dead_letters.unheard_after and
+	// did not die again. That software does not report whether it processed them.
 	Unheard      int       `json:"unheard"`
 	UnheardSince time.Time `json:"unheard_since,omitzero"` // when the first of them was put back
-	Ended        int       `json:"ended"`                  // letters of other software that an operator did not wait for any longer
-	Last         time.Time `json:"last"`                   // when a letter of it changed last
-	// Job is the operation; nil when it is longer ago than jobs are kept.
+	Ended        int       `json:"ended"`                  // dead letters of other software for which an operator ended the wait
+	Last         time.Time `json:"last"`                   // when a dead letter of it last changed
+	// Job is the operation; nil if its record is older than jobs are kept.
 	Job *control.Job `json:"job,omitempty"`
 }
 
-// Status is [Overview.Replay] of who asks once, without its letters.
+// Status returns the progress of one replay, without its dead letters.
 func (s *Service) Status(ctx context.Context, id string) (Report, error) {
 	report, _, err := s.Overview().Replay(ctx, id, OutcomeQuery{})
 	return report, err
 }
 
-// Replay says how far an operation is and, of a replay, what became of its letters. A letter that a later replay took counts there. The error
-// is [ErrNoReplay] when neither a job nor a letter has the id. After an error the next question goes on from there.
+// Replay returns the progress of an operation and, for a replay, a page of its dead letters with their outcomes. A
+// dead letter that a later replay took counts there. The error is [ErrNoReplay] if neither a job nor a dead letter
+// has the ID. After another error, the next call continues.
 func (o *Overview) Replay(ctx context.Context, id string, q OutcomeQuery) (Report, LetterOutcomes, error) {
 	report, letters, err := o.report(ctx, id, q)
 	if err == nil || errors.Is(err, ErrNoReplay) {
@@ -51,13 +52,14 @@ func (o *Overview) Replay(ctx context.Context, id string, q OutcomeQuery) (Repor
 	return report, letters, err
 }
 
-// withJob adds the job to what the states say of an operation. unheard is [ErrNoReplay] when they say nothing: the job may.
+// withJob adds the job to a report from the states. unheard is [ErrNoReplay] if no state has the ID; withJob returns
+// it if no job has it either.
 func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (Report, error) {
 	j, err := o.service.job(ctx, o.standing, report.ReplayID)
 	switch {
 	case err == nil:
 		report.Job = &j
-		report.Consumed = min(j.Watched.Consumed, report.Elsewhere) // the others died again since
+		report.Consumed = min(j.Watched.Consumed, report.Elsewhere) // the others have died again since
 		return report, nil
 	case errors.Is(err, ErrNoJob):
 		return report, unheard
@@ -65,7 +67,7 @@ func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (R
 	return report, err
 }
 
-// report is [Overview.Replay] without the job: the error is [ErrNoReplay] when no letter has the id.
+// report is [Overview.Replay] without the job. The error is [ErrNoReplay] if no dead letter has the ID.
 func (o *Overview) report(ctx context.Context, replayID string, q OutcomeQuery) (report Report, letters LetterOutcomes, err error) {
 	err = o.judge(ctx, replayID, func(r Report, v verdicts) error {
 		report, letters = r, o.outcomes(r, v, q)
@@ -74,7 +76,7 @@ func (o *Overview) report(ctx context.Context, replayID string, q OutcomeQuery) 
 	return report, letters, err
 }
 
-// noReplay is [ErrNoReplay] when a report is about no letter.
+// noReplay returns [ErrNoReplay] if a report contains no dead letter.
 func (o *Overview) noReplay(r Report) error {
 	if r.Last.IsZero() {
 		return fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, o.service.cfg.Topics.DLQStatus, r.ReplayID)
@@ -82,7 +84,8 @@ func (o *Overview) noReplay(r Report) error {
 	return nil
 }
 
-// judge reads what is new, and calls fn with how a replay is, while the standing has what other software says of it.
+// judge reads the new states and calls fn with the report of a replay. During the call, the standing includes the
+// failures in other software.
 func (o *Overview) judge(ctx context.Context, replayID string, fn func(Report, verdicts) error) error {
 	if err := o.read(ctx); err != nil {
 		return err
@@ -98,25 +101,25 @@ func (o *Overview) judge(ctx context.Context, replayID string, fn func(Report, v
 	defer restore()
 	v := verdicts{failed: failed, heardSince: o.service.now().Add(-o.service.cfg.DeadLetters.UnheardAfter.Std())}
 	report := o.standing.report(replayID, v)
-	if !theirs && !report.Last.IsZero() { // of other software, time and the DLQ tell, too
+	if !theirs && !report.Last.IsZero() { // the report of other software changes with time and with the DLQ
 		o.counted[replayID] = counted{o.changes, report}
 	}
 	return fn(report, v)
 }
 
-// counted is a report that stands until a state changes: to count a million letters takes some 50 ms.
+// counted is a report that is valid until a state changes. To count a million dead letters takes about 50 ms.
 type counted struct {
-	changes int // of the overview
+	changes int // value of Overview.changes
 	report  Report
 }
 
-// verdicts tell what became of letters, of which other software may have some.
+// verdicts has what decides about the outcomes of dead letters in other software.
 type verdicts struct {
-	failed     map[idKey]bool // those of other software that the DLQ says failed again
-	heardSince time.Time      // of those that were put back before, and of which nothing was heard, nobody says anything any more
+	failed     map[idKey]bool // dead letters that failed again in other software, from the DLQ
+	heardSince time.Time      // a dead letter that was put back before and has no outcome counts as unheard
 }
 
-// of returns the fate of a letter. It is never [fateDecided]: that the letter had another one before is known.
+// of returns the fate of a dead letter. It never returns [fateDecided], but the fate before the decision.
 func (v verdicts) of(key idKey, m mark) fate {
 	switch of := m.fate(); {
 	case of == fateUnderWay && m.has(theirs) && m.time().Before(v.heardSince):
@@ -132,16 +135,16 @@ func (v verdicts) of(key idKey, m mark) fate {
 	}
 }
 
-// hearing is what the DLQ says of the letters of one replay that other software has.
+// hearing contains the failures of one replay in other software.
 type hearing struct {
 	topic kadm.TopicID // of the DLQ
 	since time.Time    // where the reading began
 	next  map[int32]int64
-	said  []deadletters.Letter // without content
+	said  []deadletters.Letter // dead letters that failed, without content
 }
 
-// hear returns the letters of other software of which the DLQ says that they failed again in a replay, and whether other software has any
-// of it. It reads what came since the last call.
+// hear returns the dead letters that failed again in other software, from the DLQ, and whether other software has any
+// dead letter of the replay. It reads what is new since the last call.
 func (o *Overview) hear(ctx context.Context, replayID string) (said []deadletters.Letter, theirs bool, err error) {
 	since, theirs := o.standing.theirs(replayID)
 	if !theirs {
@@ -167,8 +170,8 @@ func (o *Overview) hear(ctx context.Context, replayID string) (said []deadletter
 	return h.said, true, nil
 }
 
-// hearAll takes over what letters say (see [standing.hear]) until restore is called: states that are read later are about what was
-// written, whoever heard of it meanwhile.
+// hearAll applies the failures to the standing (see [standing.hear]) until restore is called. The states that are
+// read next must follow the written states.
 func (s *standing) hearAll(said []deadletters.Letter) (failed map[idKey]bool, restore func()) {
 	failed, before := map[idKey]bool{}, map[idKey]mark{}
 	for i := range said {
@@ -182,12 +185,13 @@ func (s *standing) hearAll(said []deadletters.Letter) (failed map[idKey]bool, re
 	return failed, func() { maps.Copy(s.marks, before) }
 }
 
-// theirs returns from when on the DLQ may tell what of a replay failed in other software, and whether that has any of it.
+// theirs returns the time from which the DLQ can report failures of a replay in other software, and whether other
+// software has any of its dead letters.
 func (s *standing) theirs(replayID string) (since time.Time, has bool) {
 	for _, m := range s.ofReplay(replayID) {
-		switch at := m.time(); {
+		switch at, of := m.time(), m.fate(); {
 		case !m.has(theirs):
-		case m.fate() != fateUnderWay: // it can have died again before its state changed
+		case of != fateUnderWay && of != fateElsewhere: // it may have died again before its state changed
 			return time.Time{}, true
 		case !has || at.Before(since):
 			since, has = at, true
@@ -196,7 +200,7 @@ func (s *standing) theirs(replayID string) (since time.Time, has bool) {
 	return since, has
 }
 
-// report counts the letters of a replay.
+// report counts the dead letters of a replay.
 func (s *standing) report(replayID string, v verdicts) Report {
 	r := Report{ReplayID: replayID, Outcome: Outcome{Reasons: map[string]int{}}}
 	for key, m := range s.ofReplay(replayID) {
@@ -217,7 +221,7 @@ func (s *standing) report(replayID string, v verdicts) Report {
 			r.Elsewhere++
 		case of == fateEnded:
 			r.Ended++
-		case of == fateFailedAgain && m.fate() == fateDecided: // the reason is the operator's
+		case of == fateFailedAgain && m.fate() == fateDecided: // the reason in the state is the operator's
 			r.FailedAgain++
 		default:
 			r.add(of, s.words.list[m.reason], 1)
@@ -227,8 +231,8 @@ func (s *standing) report(replayID string, v verdicts) Report {
 	return r
 }
 
-// Await looks at a replay until the consumer has finished all of its letters, and tells how far it is. Letters of other
-// software are waited for until they count as not heard of.
+// Await polls a replay until the consumer has finished all its dead letters, and reports each poll to tell. It waits
+// for dead letters of other software until they count as unheard.
 func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
 	o := s.Overview()
 	for {
