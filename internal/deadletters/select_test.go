@@ -123,13 +123,6 @@ func TestStatus_transitions(t *testing.T) {
 	expect.That(t, !Status("gone").CanBecome(Pending), "an unknown status may become pending")
 }
 
-func TestStatus_holds_content_only_while_it_is_or_was_put_back(t *testing.T) {
-	for _, s := range Statuses() {
-		got, want := s.HoldsContent(), s == Replaying || s == Reprocessed
-		expect.That(t, got == want, "%s holds content: %v, want %v", s, got, want)
-	}
-}
-
 func TestNormalise(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"numbers", "status 503 after 4 attempts", "status <n> after <n> attempts"},

@@ -141,28 +141,25 @@ func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, 
 	if millis(now.At) == p.StateAt && now.ReprocessCount == p.ReprocessCount {
 		return "", false
 	}
-	own := now.ReplayID == r.plan.ID
+	own, pending := now.ReplayID == r.plan.ID, now.Status == deadletters.Pending
 	retry, failed := r.failed[keyOf(p.ID)]
 	switch {
-	case own && now.Status == deadletters.Pending && deadletters.OfOtherSoftware(p.ID):
-		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false
-	case own && now.Status == deadletters.Pending && failed && retry == now.ReprocessCount:
-		return "", false // an earlier call sent it, and it failed: this call tries again
-	case own && now.Status == deadletters.Pending && now.Writer == deadletters.Consumer:
-		return "it failed again in this replay; fix the cause and apply the same plan again", false
-	case own && now.Status == deadletters.Pending:
-		return fmt.Sprintf("it changed since the plan was made (it is pending again%s): make a new plan", since(now)), false
 	case own && now.Status == deadletters.Escalated:
 		return "it failed again in this replay, once too often, and is escalated", false
-	case own:
+	case own && !pending:
 		return "", true
-	case now.ReprocessCount != p.ReprocessCount && (now.Status == deadletters.Pending || now.Status == deadletters.Escalated):
+	case own && deadletters.OfOtherSoftware(p.ID):
+		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false
+	case own && failed && retry == now.ReprocessCount:
+		return "", false // an earlier call sent it, and it failed: this call tries again
+	case own && now.Writer == deadletters.Consumer:
+		return "it failed again in this replay; fix the cause and apply the same plan again", false
+	case !own && now.ReprocessCount != p.ReprocessCount && (pending || now.Status == deadletters.Escalated):
 		return fmt.Sprintf("it was replayed and failed again since the plan was made (it is %s%s): make a new plan", now.Status, since(now)), false
-	case now.Status == deadletters.Pending:
-		return fmt.Sprintf("it changed since the plan was made (it is %s again%s): make a new plan", now.Status, since(now)), false
-	default:
-		return fmt.Sprintf("it is %s%s", now.Status, since(now)), false
+	case pending:
+		return fmt.Sprintf("it changed since the plan was made (it is pending again%s): make a new plan", since(now)), false
 	}
+	return fmt.Sprintf("it is %s%s", now.Status, since(now)), false
 }
 
 func leave(why string) decision { return decision{why: why} }

@@ -203,6 +203,8 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 	}
 	_, err = s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "a b"})
 	expect.That(t, errors.Is(err, ErrOptions), "replay id with a blank: %v", err)
+	_, err = s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{})
+	expect.That(t, err != nil, "an unknown status is accepted")
 	plan.Source = "others"
 	_, err = s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
 	expect.That(t, err != nil, "a plan of another source topic is executed")

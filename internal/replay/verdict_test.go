@@ -98,16 +98,6 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	expect.That(t, d.Decode == nil && string(d.Feature) == feature && d.Verdict.Passes, "got %s, %+v", d.Feature, d)
 }
 
-func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
-	w := parallel(t)
-	w.dieMany(7)
-	s := w.service()
-	expect.Equal(t, w.plan(s, deadletters.Filter{Limit: 2}).Letters, 2, "limit 2 letters")
-	expect.Equal(t, w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}).Letters, 0, "other code letters")
-	_, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{})
-	expect.That(t, err != nil, "an unknown status is accepted")
-}
-
 // kept says, as the consumer does for every key, what its newest version is; it is forgotten when there is none.
 func (w *world) kept(id, property string, version ...int64) {
 	w.t.Helper()
