@@ -79,18 +79,15 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	if from == "-" {
 		f.names.From = "standard input"
 	}
-	var text bytes.Buffer
-	if err := seen.Write(&text, f.names); err != nil {
-		return err
-	}
-	cfg, err := config.Parse("the file that init would write", text.Bytes(), nil)
+	text := seen.PipelineFile(f.names)
+	cfg, err := config.Parse("the file that init would write", text, nil)
 	if err != nil { // names that no pipeline accepts: the flags' or the sample's
 		return usageError(err)
 	}
-	if err := f.write(cmd, from, text.Bytes()); err != nil {
+	if err := f.write(cmd, from, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "consumer: from %s; %s marked with a ?\n", cli.Count(seen.Features, "feature"), cli.Count(bytes.Count(text.Bytes(), []byte("# ?")), "line"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "consumer: from %s; %s marked with a ?\n", cli.Count(seen.Features, "feature"), cli.Count(bytes.Count(text, []byte("# ?")), "line"))
 	if seen.Skipped > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: skipped %d of %s that are no features, the first in %v\n", seen.Skipped, cli.Count(seen.Skipped+seen.Features, "text"), seen.FirstSkipped)
 	}

@@ -1,7 +1,6 @@
 package sample_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,15 +21,14 @@ func point(id, properties string) string {
 	return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":%s,"geometry":{"type":"Point","coordinates":[9.512345,47.1]}}`, id, properties)
 }
 
-// made reads a sample and gives the pipeline file, which has to be valid, and its text.
+// made reads a sample and returns the pipeline file, which must be valid, and its text.
 func made(t testing.TB, text string) (*config.Config, string) {
 	t.Helper()
 	s := must.Get(sample.Read(t.Context(), strings.NewReader(text)))(t)
-	var file bytes.Buffer
-	must.Do(t, s.Write(&file, sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}}))
-	cfg, err := config.Parse("pipeline.yaml", file.Bytes(), nil)
-	must.That(t, err == nil, "%v\n%s", err, &file)
-	return cfg, file.String()
+	file := s.PipelineFile(sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}})
+	cfg, err := config.Parse("pipeline.yaml", file, nil)
+	must.That(t, err == nil, "%v\n%s", err, file)
+	return cfg, string(file)
 }
 
 // S0-2: whatever names and values a sample holds, the pipeline file is valid, has every mandatory key, and maps every feature of the sample.

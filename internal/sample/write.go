@@ -1,8 +1,8 @@
 package sample
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -18,9 +18,9 @@ type Names struct {
 	Brokers         []string
 }
 
-// Write writes the pipeline file. Everything from the sample is quoted, or counted in a comment, so it cannot add a key.
-func (s *Sample) Write(out io.Writer, n Names) error {
-	w := &writer{out: out}
+// PipelineFile returns the pipeline file. Everything from the sample is quoted, or counted in a comment, so it cannot add a key.
+func (s *Sample) PipelineFile(n Names) []byte {
+	w := &writer{}
 	w.line("# Written by consumer init from %s of %s. Lines with a ? want a decision.", features(s.Features), comment(n.From))
 	w.line("# Check it:  consumer validate -c FILE      Try it:  consumer transform -c FILE < features.ndjson")
 	if s.Skipped > 0 {
@@ -53,19 +53,12 @@ func (s *Sample) Write(out io.Writer, n Names) error {
 	s.identity(w)
 	s.mapping(w)
 	s.places(w)
-	return w.err
+	return w.Bytes()
 }
 
-type writer struct {
-	out io.Writer
-	err error
-}
+type writer struct{ bytes.Buffer }
 
-func (w *writer) line(format string, args ...any) {
-	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.out, format+"\n", args...)
-	}
-}
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 // quote returns a text in double quotes for YAML: Go escapes what is not printable in YAML 1.2 (5.7).
 func quote(text string) string { return strconv.Quote(strings.ToValidUTF8(text, "�")) }
