@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// stage is everything that the demo plays on: broker, topics, place-name service, pipeline files, web console.
+// stage has everything that the demo needs: broker, topics, place-name service, pipeline files, web console.
 type stage struct {
 	settings *settings
 	places   *placeService
@@ -30,7 +30,7 @@ type stage struct {
 	undo     []func() error // in the order of building; run backwards
 }
 
-// build sets the stage. When a part cannot be had, what was built before is taken down again.
+// build starts all parts. If one fails, it stops those that it has started.
 func build(ctx context.Context, o Options) (_ *stage, err error) {
 	s := &stage{}
 	defer func() {
@@ -79,7 +79,7 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 	return s, nil
 }
 
-// connect makes the demo's own client and the topics.
+// connect creates the demo's own client and the topics.
 func (s *stage) connect(ctx context.Context) error {
 	opts, err := kafka.ClientOptions(s.settings.before.Kafka)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *stage) connect(ctx context.Context) error {
 	return nil
 }
 
-// folder is where the pipeline file goes. A folder of the user's must not hold an earlier demo:
-// what its topics hold would be counted as well.
+// folder returns the folder for the pipeline file. It refuses a folder with the data of an earlier demo, because the reports would count its
+// records too.
 func (s *stage) folder(dir string) (string, error) {
 	if dir == "" {
 		temporary, err := os.MkdirTemp("", "switchback-demo-")
@@ -122,7 +122,7 @@ func (s *stage) folder(dir string) (string, error) {
 
 func (s *stage) later(f func() error) { s.undo = append(s.undo, f) }
 
-// close takes everything down, in reverse order.
+// close stops everything, in reverse order.
 func (s *stage) close() error {
 	var err error
 	for _, undo := range slices.Backward(s.undo) {
@@ -132,17 +132,16 @@ func (s *stage) close() error {
 	return err
 }
 
-// addresses is what the demo puts into its pipeline files: where its own services listen.
+// addresses are where the demo's own services listen. The demo writes them into its pipeline files.
 type addresses struct{ broker, places, metrics string }
 
-// settings are the two pipelines of the demo, and the file that holds the second for other programs.
+// settings are the two pipelines of the demo, and the file with the second one for other programs.
 type settings struct {
 	before, after *config.Config
 	file          string
 }
 
-// newSettings loads the embedded pipeline files with the demo's addresses in them. Everything else
-// is as the files say, or as the environment overrides it.
+// newSettings loads the embedded pipeline files with the demo's addresses. Everything else comes from the files, or from the environment.
 func newSettings(a addresses, o Options) (*settings, error) {
 	over := map[string]string{
 		"CI":                                  "", // the story is about the attempts of its file, also on a build server
@@ -178,7 +177,7 @@ func newSettings(a addresses, o Options) (*settings, error) {
 	return &settings{before: before, after: after}, nil
 }
 
-// write puts the pipeline, as it is in force with every default, where consumer and replayer can load it.
+// write writes the pipeline in force, with every default, to a file that consumer and replayer can load.
 func (s *settings) write(dir string) error {
 	text, err := s.after.YAML()
 	if err != nil {

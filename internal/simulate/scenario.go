@@ -98,8 +98,8 @@ func (l *RateLimit) limiter() *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(l.PerSecond), int(math.Ceil(cmp.Or(l.Burst, l.PerSecond))))
 }
 
-// ParseScenario reads a scenario for a system. name stands before each fault; the error is a *config.Faults that lists all
-// of them with line and column.
+// ParseScenario reads a scenario for a system. The error is a *config.Faults that lists all faults with name, line and
+// column.
 func ParseScenario(name string, text []byte, sys System) (Scenario, error) {
 	var s Scenario
 	err := config.Decode(name, text, &s, func(fault func(path, message, fix string)) { s.check(sys, fault) })
@@ -146,12 +146,12 @@ func (s Scenario) checkName(sys System, i int, fault func(message, fix string)) 
 	}
 }
 
-// end gives when an outage is over.
+// end returns when an outage is over.
 func (o Outage) end() time.Duration { return o.From.Std() + o.For.Std() }
 
-// Default gives the scenario that is played when none is given: every provider fails once in a hundred requests, and the
-// first of each remote step is down for ten minutes (or a tenth of a shorter run) after a quarter of the time. A pipeline
-// without remote steps meets the same in its handler.
+// Default returns the scenario for a call without one: every provider fails once in a hundred requests, and the first one
+// of each remote step is down for ten minutes (or a tenth of a shorter run) after a quarter of the time. In a pipeline
+// without remote steps, the handler fails in this way.
 func Default(sys System, rate float64, duration time.Duration) Scenario {
 	s := Scenario{Rate: rate, Duration: config.Duration(duration), Seed: 1, Instances: 1}
 	steps := sys.Steps
