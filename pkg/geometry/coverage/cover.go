@@ -10,52 +10,48 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// Line is a run of positions of a ring: all of it, or a part. Of each polygon all
-// lines together must close.
+// Line is a run of positions of a ring: the whole ring or a part of it. All lines of one polygon together must close.
 type Line struct {
 	Positions []orb.Point
-	Heights   []float64 // one for each position, NaN for none; nil when there are none
+	Heights   []float64 // one per position, NaN where a position has none; nil if the line has no heights
 	Ring      int
-	Added     bool // whether the positions are no ones of the input, so that none needs to be kept
+	Added     bool // whether the positions were computed, not read from the input; such positions may be dropped
 }
 
-// Input is what covers.
+// Input is the set of rings whose covered area [Of] computes.
 type Input struct {
 	Lines []Line
 
-	// PolygonOf is the polygon of each ring.
+	// PolygonOf maps each ring to its polygon.
 	PolygonOf []int32
 
 	// Polygons is the number of polygons.
 	Polygons int
 }
 
-// Result is what is covered.
+// Result is the area that the rings cover, as valid polygons.
 type Result struct {
-	// Polygons are valid. Exteriors run counterclockwise and holes clockwise; rings
-	// begin in the west, and polygons are in the order of their beginnings.
+	// Polygons are valid. Exteriors run counterclockwise and holes clockwise. Each ring begins at its westernmost
+	// position, and polygons are ordered by their first positions.
 	Polygons orb.MultiPolygon
 
-	// Heights has one for each position, NaN for none; nil when the input had none.
+	// Heights holds one height per position, NaN where there is none. It is nil if the input has no heights.
 	Heights []float64
 
-	// Area is the area of the polygons, Parts that of each polygon of the input by
-	// itself.
+	// Area is the area of all polygons. Parts holds the area of each input polygon by itself.
 	Area  float64
 	Parts []float64
 
-	// Collapsed says of each ring of the input that nothing is left of it on the
-	// grid.
+	// Collapsed reports, for each ring of the input, whether the grid leaves no edge of it.
 	Collapsed []bool
 }
 
-// ErrContradiction says that a result is not valid, which only a fault of this
-// package can bring about. Such a result is not returned.
+// ErrContradiction is returned instead of an invalid result. Only a fault of this package can cause it.
 var ErrContradiction = errors.New("what covers the rings contradicts itself")
 
-// Of finds what is covered, on a raster. Where the raster is the finest one,
-// positions of the input stay as they are; else all are on its grid. The error is
-// one of package noding, [ErrContradiction], or that of the context.
+// Of computes the area that the rings of in cover, on the grid of raster. On the finest raster, positions of the input
+// keep their values; on any other, all positions lie on the grid. It returns an error of package noding,
+// [ErrContradiction], or the error of the context.
 func Of(ctx context.Context, in Input, raster noding.Raster, limits noding.Limits) (*Result, error) {
 	withHeights := false
 	for _, line := range in.Lines {
@@ -96,7 +92,7 @@ func Of(ctx context.Context, in Input, raster noding.Raster, limits noding.Limit
 	return nil, ErrContradiction
 }
 
-// segments are those of all lines.
+// segments returns the segments of all lines.
 func segments(in Input, raster noding.Raster) []noding.Segment {
 	n := 0
 	for _, line := range in.Lines {
@@ -118,8 +114,8 @@ func segments(in Input, raster noding.Raster) []noding.Segment {
 	return out
 }
 
-// collapsed finds the rings that no edge is left of. A ring of parts that an
-// antimeridian cuts is judged like any other.
+// collapsed reports which rings have no edge left. It treats a ring that the antimeridian cuts into parts like any
+// other.
 func collapsed(in Input, network *noding.Network) []bool {
 	out := make([]bool, len(in.PolygonOf))
 	for i := range out {
@@ -133,11 +129,11 @@ func collapsed(in Input, network *noding.Network) []bool {
 	return out
 }
 
-// places says how nodes are written.
+// places maps the nodes of a network to the positions to write.
 type places struct {
 	network *noding.Network
-	own     []bool      // whether a position of the input lies there
-	first   []orb.Point // the first such position; nil where nodes are written as on the grid
+	own     []bool      // whether a position of the input lies at the node
+	first   []orb.Point // the first such position; nil if nodes are written at their grid position
 }
 
 func placesOf(in Input, network *noding.Network) *places {
@@ -163,8 +159,7 @@ func placesOf(in Input, network *noding.Network) *places {
 	return p
 }
 
-// write returns the positions of polygons; keep says whether positions of the input
-// stay as they are.
+// write returns the positions of polygons. If keep is true, positions of the input keep their values.
 func (p *places) write(polygons []polygon, keep bool) orb.MultiPolygon {
 	out := make(orb.MultiPolygon, len(polygons))
 	for i, rings := range polygons {
@@ -184,7 +179,7 @@ func (p *places) write(polygons []polygon, keep bool) orb.MultiPolygon {
 	return out
 }
 
-// heightsOf returns the height of each position.
+// heightsOf returns the height of each position, in the order in which write returns them.
 func heightsOf(network *noding.Network, polygons []polygon) []float64 {
 	var out []float64
 	for _, rings := range polygons {

@@ -1,20 +1,18 @@
-// Package coverage finds what polygons cover, whatever their rings do: the places
-// that an odd number of rings of one polygon surround, of all polygons together.
-// Around it lays new rings.
+// Package coverage computes the area that polygons cover, even if their rings cross, touch or overlap. A polygon covers
+// the places that an odd number of its rings surround; the result is the union over all polygons, outlined by new rings.
 //
 //	rings ─▶ network ─▶ faces, and which polygons cover them ─▶ rings around what is covered
 //	         package      an edge is the border of those          exteriors counterclockwise,
 //	         noding       polygons that have it an odd            each with its holes
 //	                      number of times
 //
-// A bow-tie becomes two triangles, a spike goes, a hole outside of its exterior
-// becomes a polygon, polygons that overlap become one. What comes out is valid by
-// OGC Simple Features: it is asked of package validity before it is returned.
-// The area of each polygon by itself comes out too, so that the result can be held
-// against it: it is at least the largest of them and at most their sum.
+// A bow-tie becomes two triangles, a spike disappears, a hole outside of its exterior becomes a polygon, and overlapping
+// polygons become one. The result is valid by OGC Simple Features: package validity checks it before the package returns
+// it. The package also returns the area of each polygon by itself, so that callers can check the result: its area is at
+// least the largest of them and at most their sum.
 //
 // # What the package refuses to do
 //
-// It does not decide whether a geometry should be changed, and does not know what
-// its ordinates mean: package repair does. It gives nothing back that is not valid.
+// It does not decide whether a geometry should change, and it does not know what ordinates mean: package repair does. It
+// never returns an invalid polygon.
 package coverage

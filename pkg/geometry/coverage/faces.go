@@ -8,19 +8,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
 
-// faces are the pieces that a network cuts the plane into. A face is named by the
-// root of a cycle of half-edges around it; the one around everything is the last.
+// faces are the connected areas into which a network divides the plane. A face is identified by the root of one of the
+// cycles of half-edges around it. The unbounded face has the last number.
 type faces struct {
 	*noding.Network
-	cycle   []int32   // of each half-edge
-	area    []float64 // of each face, in cells; of the outermost one it means nothing
-	parents []int32   // of a union-find over cycles
-	covered []bool    // of each face: whether a polygon covers it
-	parts   []float64 // of each polygon: the area of the faces that it covers
+	cycle   []int32   // per half-edge
+	area    []float64 // per face, in cells; meaningless for the unbounded face
+	parents []int32   // union-find over cycles
+	covered []bool    // per face: whether a polygon covers it
+	parts   []float64 // per polygon: the area of the faces that it covers
 }
 
-// newFaces finds the faces of a network, and which of them polygons cover. A ring
-// belongs to the polygon polygonOf[ring].
+// newFaces computes the faces of a network and marks those that a polygon covers. The polygon of a ring is
+// polygonOf[ring].
 func newFaces(ctx context.Context, network *noding.Network, polygonOf []int32, polygons int) (*faces, error) {
 	f := &faces{Network: network, cycle: make([]int32, 2*len(network.Edges))}
 	f.findCycles()
@@ -29,13 +29,13 @@ func newFaces(ctx context.Context, network *noding.Network, polygonOf []int32, p
 	return f, f.cover(ctx, polygonOf)
 }
 
-// outermost is the face around everything.
+// outermost returns the unbounded face.
 func (f *faces) outermost() int32 { return f.root(int32(len(f.parents) - 1)) }
 
-// left is the face to the left of a half-edge.
+// left returns the face to the left of a half-edge.
 func (f *faces) left(half int32) int32 { return f.root(f.cycle[half]) }
 
-// findCycles goes around each face from every half-edge that was not passed yet.
+// findCycles follows the cycle of each half-edge that has none yet.
 func (f *faces) findCycles() {
 	for i := range f.cycle {
 		f.cycle[i] = -1
@@ -63,19 +63,18 @@ func (f *faces) findCycles() {
 	}
 }
 
-// cross is twice the area of a triangle, positive for one that runs
-// counterclockwise.
+// cross returns twice the signed area of a triangle. It is positive if the triangle runs counterclockwise.
 func cross(a, b, c orb.Point) float64 {
 	return (b[0]-a[0])*(c[1]-a[1]) - (b[1]-a[1])*(c[0]-a[0])
 }
 
-// join makes one face of the cycles around it: where a part of the network begins
-// in the west, the face to its west is the one north of the edge below.
+// join unites the cycles that surround the same face. At the westernmost node of a connected part, the face to its west
+// is the face north of the edge right below.
 func (f *faces) join() {
 	outermost := int32(len(f.parents) - 1)
 	for node := range f.Nodes {
 		out := f.Out(int32(node))
-		if len(out) == 0 || out[len(out)-1]&1 == 1 { // there is an edge to the west
+		if len(out) == 0 || out[len(out)-1]&1 == 1 { // the node has an edge to the west
 			continue
 		}
 		around := outermost
@@ -94,7 +93,7 @@ func (f *faces) root(i int32) int32 {
 	return i
 }
 
-// unite makes one face of two.
+// unite merges two faces.
 func (f *faces) unite(a, b int32) {
 	if a, b = f.root(a), f.root(b); a != b {
 		f.parents[a] = b
@@ -102,8 +101,7 @@ func (f *faces) unite(a, b int32) {
 	}
 }
 
-// halves lists the half-edges around each face: those of face i are in
-// list[at[i]:at[i+1]].
+// halves lists the half-edges around each face: list[at[i]:at[i+1]] are those of face i.
 func (f *faces) halves() (list, at []int32) {
 	at = make([]int32, len(f.parents)+1)
 	for half := range f.cycle {
@@ -122,24 +120,24 @@ func (f *faces) halves() (list, at []int32) {
 	return list, at
 }
 
-// visit is a face on the way through all of them.
+// visit is a face on the current path of the walk.
 type visit struct {
-	face, entered int32 // by which half-edge; -1 for the first
-	next          int32 // what to look at next, in the list of halves
+	face, entered int32 // the half-edge by which the walk entered; -1 for the first face
+	next          int32 // index of the next half-edge to follow, in the list of halves
 }
 
-// walk is the way from face to face, and what covers the one at its end.
+// walk is the state of the walk over all faces: the path, and which polygons cover its last face.
 type walk struct {
 	*faces
 	polygonOf []int32
-	inside    []bool    // of each polygon: whether it covers the face
-	depth     int       // how many do
-	passed    float64   // area of the faces that were visited so far
-	since     []float64 // of each polygon that covers the face: what had been passed before
+	inside    []bool    // per polygon: whether it covers the current face
+	depth     int       // number of polygons that cover the current face
+	passed    float64   // area of the faces visited so far
+	since     []float64 // per polygon that covers the current face: passed at the time the walk entered the polygon
 }
 
-// cover walks from the outermost face through all of them, over edges that it
-// passes there and back. An edge changes what the polygons cover that have it.
+// cover visits all faces from the unbounded one on. It crosses each edge of its path twice, there and back. Crossing an
+// edge toggles the polygons to which the edge belongs.
 func (f *faces) cover(ctx context.Context, polygonOf []int32) error {
 	list, at := f.halves()
 	f.covered = make([]bool, len(f.parents))
@@ -175,7 +173,7 @@ func (f *faces) cover(ctx context.Context, polygonOf []int32) error {
 	return nil
 }
 
-// pass goes over an edge.
+// pass crosses an edge.
 func (w *walk) pass(half int32) {
 	rings := w.Rings(half >> 1)
 	for i := 0; i < len(rings); {

@@ -8,24 +8,24 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
 
-// ring is a closed way over nodes, without the first one again at its end.
+// ring is a closed sequence of nodes. The first node is not repeated at the end.
 type ring []int32
 
-// polygon is an exterior with its holes.
+// polygon is an exterior ring followed by its holes.
 type polygon []ring
 
-// tracer lays rings around what is covered, which is always to their left.
+// tracer traces the rings around the covered area, which always lies to their left.
 type tracer struct {
 	*faces
-	own     []bool  // of each node: whether a ring of the input had a position there
-	walked  []bool  // of each half-edge
-	place   []int32 // of each node on the way; -1 for none
+	own     []bool  // per node: whether a position of the input lies there
+	walked  []bool  // per half-edge
+	place   []int32 // per node: its index on the current path; -1 if it is not on the path
 	pieces  map[int32]polygon
-	strange bool // whether rings do not fit
+	strange bool // whether the rings contradict each other
 }
 
-// polygons returns the polygons of what is covered, from west to east. It is false
-// when rings do not fit, which only a fault can bring about.
+// polygons returns the covered polygons from west to east. It returns false if the rings contradict each other, which
+// only a fault of this package can cause.
 func (f *faces) polygons(own []bool) ([]polygon, bool) {
 	for e := range f.Edges {
 		if a, b := f.left(int32(2*e)), f.left(int32(2*e+1)); f.covered[a] && f.covered[b] {
@@ -56,14 +56,12 @@ func (f *faces) polygons(own []bool) ([]polygon, bool) {
 	return out, !t.strange
 }
 
-// border reports whether a half-edge has what is covered to its left, and only
-// there.
+// border reports whether the covered area lies to the left of a half-edge and not to its right.
 func (f *faces) border(half int32) bool {
 	return f.covered[f.left(half)] && !f.covered[f.left(half^1)]
 }
 
-// trace goes around one side of what is covered, and cuts the way into rings where
-// it comes to a node again.
+// trace follows one side of the covered area. It splits off a ring whenever the path returns to a node.
 func (t *tracer) trace(first int32) {
 	piece := t.left(first)
 	var way ring
@@ -87,8 +85,7 @@ func (t *tracer) trace(first int32) {
 	}
 }
 
-// follow is the half-edge of the border that goes on after one: what lies between
-// is covered.
+// follow returns the half-edge of the border that continues half. The area between the two is covered.
 func (t *tracer) follow(half int32) int32 {
 	for next := t.Next(half); ; next = t.Clockwise(next) {
 		if t.border(next) {
@@ -97,14 +94,14 @@ func (t *tracer) follow(half int32) int32 {
 	}
 }
 
-// keep gives a ring to its polygon, as exterior or hole.
+// keep adds a ring to its polygon, as exterior or hole.
 func (t *tracer) keep(piece int32, r ring) {
 	r = t.plain(r)
 	if len(r) < 3 {
 		t.strange = true
 		return
 	}
-	first := slices.Index(r, slices.Min(r)) // numbers are from west to east
+	first := slices.Index(r, slices.Min(r)) // node numbers increase from west to east
 	r = slices.Concat(r[first:], r[:first])
 	rings := t.pieces[piece]
 	if t.area(r) < 0 {
@@ -117,8 +114,7 @@ func (t *tracer) keep(piece int32, r ring) {
 	t.pieces[piece] = slices.Insert(rings, 0, r)
 }
 
-// plain leaves out the nodes on a straight way that are no positions of the input
-// and that no other ring comes to.
+// plain removes the nodes on a straight line that are not positions of the input and that no other ring passes.
 func (t *tracer) plain(r ring) ring {
 	out := make(ring, 0, len(r))
 	for i, node := range r {
@@ -130,7 +126,7 @@ func (t *tracer) plain(r ring) ring {
 	return out
 }
 
-// borders counts the rings that come to a node.
+// borders counts the rings that pass a node.
 func (t *tracer) borders(node int32) int {
 	count := 0
 	for _, half := range t.Out(node) {
@@ -141,7 +137,7 @@ func (t *tracer) borders(node int32) int {
 	return count
 }
 
-// area is that of a ring in cells, positive for one that runs counterclockwise.
+// area returns the signed area of a ring in cells. It is positive if the ring runs counterclockwise.
 func (t *tracer) area(r ring) float64 { return areaOf(t.Network, r) }
 
 func areaOf(n *noding.Network, r ring) float64 {

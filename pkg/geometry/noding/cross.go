@@ -1,6 +1,6 @@
 package noding
 
-// foresee queues the crossing ahead of two neighbours, if there is one.
+// foresee queues the crossing ahead of two neighbouring edges, if they cross.
 func (s *sweeper) foresee(lower, upper int32) error {
 	if !s.status.Cross(lower, upper) {
 		return nil
@@ -11,9 +11,9 @@ func (s *sweeper) foresee(lower, upper int32) error {
 	return nil
 }
 
-// cross moves the sweep over a place where edges cross and none ends. Every two
-// neighbours that cross there were foreseen, so the edges of all crossings of the
-// place are all edges through it. They lie side by side, and change their order.
+// cross moves the sweep over a place where edges cross and none ends. Every pair of neighbours that crosses there is
+// already queued, so the queued crossings of the place name all edges through it. These edges are adjacent, and cross
+// reverses their order.
 func (s *sweeper) cross() error {
 	q := s.queue
 	s.stamp++
@@ -25,7 +25,7 @@ func (s *sweeper) cross() error {
 	for i := range s.pack {
 		for _, e := range [2]int32{s.pack[i].l, s.pack[i].u} {
 			s.edges[e].stamp = s.stamp
-			if s.edges[e].Node != none { // else another one runs over it
+			if s.edges[e].Node != none { // otherwise another edge covers it
 				at = s.edges[e].Node
 			}
 		}
@@ -52,7 +52,7 @@ func (s *sweeper) cross() error {
 
 func (s *sweeper) inPack(node int32) bool { return s.edges[s.status.Item(node)].stamp == s.stamp }
 
-// reverse turns the order of the edges from one node to another round.
+// reverse reverses the order of the edges between two nodes.
 func (s *sweeper) reverse(low, high int32) {
 	s.hits, s.ended = s.hits[:0], s.ended[:0]
 	for n := low; ; n = s.status.Next(n) {

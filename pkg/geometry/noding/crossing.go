@@ -7,24 +7,23 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// crossing is the exact place where two segments cross: whole units of the finer
-// grid, rounded down, and the fraction that is left. A fraction of 0 is exact, and
-// one is on the right side of 1/2; else it is rounded.
+// crossing is the exact place where two segments cross: whole units of the finer grid, rounded down, and the remaining
+// fraction. The fraction is exact if it is 0 and rounded otherwise. It is always on the correct side of 1/2.
 type crossing struct {
 	x, y         float64
 	restX, restY float64
 	l, u         int32 // the lower and the upper segment
 }
 
-// floor is the place right below a crossing.
+// floor returns the crossing rounded down to whole units.
 func (c *crossing) floor() orb.Point { return orb.Point{c.x, c.y} }
 
-// arithmetic computes crossings, with room for its numbers.
+// arithmetic computes crossings. It reuses its big numbers.
 type arithmetic struct {
 	rx, ry, sx, sy, qx, qy, t, den, num, rest, work big.Int
 }
 
-// crossingOf computes where two segments cross, which they do.
+// crossingOf computes where two segments cross. The caller knows that they do.
 func (a *arithmetic) crossingOf(l, u *edge) crossing {
 	a.fraction(l, u)
 	var c crossing
@@ -33,8 +32,7 @@ func (a *arithmetic) crossingOf(l, u *edge) crossing {
 	return c
 }
 
-// fraction computes how far along the lower segment the crossing is: t of den, and
-// den is positive.
+// fraction computes the position of the crossing along the lower segment as t/den, with a positive den.
 func (a *arithmetic) fraction(l, u *edge) {
 	difference(&a.rx, l.East[0], l.West[0])
 	difference(&a.ry, l.East[1], l.West[1])
@@ -50,7 +48,7 @@ func (a *arithmetic) fraction(l, u *edge) {
 	}
 }
 
-// difference is a difference of whole numbers below 2⁵³.
+// difference sets z to x-y. Both must be whole numbers below 2⁵³.
 func difference(z *big.Int, x, y float64) { z.SetInt64(int64(x) - int64(y)) }
 
 func (a *arithmetic) cross(z, px, py, qx, qy *big.Int) {
@@ -59,10 +57,10 @@ func (a *arithmetic) cross(z, px, py, qx, qy *big.Int) {
 	z.Sub(z, &a.work)
 }
 
-// coordinate is from + way·t/den, rounded down, and what is left.
+// coordinate returns from + way·t/den as a whole number, rounded down, and the remaining fraction.
 func (a *arithmetic) coordinate(from float64, way *big.Int) (whole, rest float64) {
 	a.num.Mul(way, &a.t)
-	a.num.DivMod(&a.num, &a.den, &a.rest) // Euclid's: the rest is not negative
+	a.num.DivMod(&a.num, &a.den, &a.rest) // Euclidean division: the remainder is never negative
 	whole = from + float64(a.num.Int64())
 	if a.rest.Sign() == 0 {
 		return whole, 0
@@ -76,10 +74,10 @@ func (a *arithmetic) coordinate(from float64, way *big.Int) (whole, rest float64
 	return whole, min(rest, math.Nextafter(0.5, 0))
 }
 
-// sure is how far two fractions have to be apart to be told apart by their doubles.
+// sure is the smallest difference at which two fractions are compared as doubles.
 const sure = 1e-12
 
-// compare orders two crossings as the sweep comes to them: exactly.
+// compare orders two crossings as the sweep reaches them. It compares exactly.
 func (a *arithmetic) compare(p, q *crossing, edges []edge) int {
 	if order := a.compareOrdinate(p, q, edges, 0); order != 0 {
 		return order
@@ -107,7 +105,7 @@ func (a *arithmetic) compareOrdinate(p, q *crossing, edges []edge, axis int) int
 	return a.rational(p, edges, axis).Cmp(a.rational(q, edges, axis))
 }
 
-// rational is an ordinate of a crossing as a fraction.
+// rational returns an ordinate of a crossing as a fraction.
 func (a *arithmetic) rational(c *crossing, edges []edge, axis int) *big.Rat {
 	l, way := &edges[c.l], &a.rx
 	a.fraction(l, &edges[c.u])
@@ -118,10 +116,10 @@ func (a *arithmetic) rational(c *crossing, edges []edge, axis int) *big.Rat {
 	return ordinate.Add(ordinate, new(big.Rat).SetFloat64(l.West[axis]))
 }
 
-// pixelOf is the cell that a crossing lies in.
+// pixelOf returns the cell in which a crossing lies.
 func (r Raster) pixelOf(c *crossing) orb.Point {
 	if r.step > 1 {
-		return r.pixel(c.floor()) // a half of an even step is whole
+		return r.pixel(c.floor()) // half of an even step is a whole number
 	}
 	p := c.floor()
 	if c.restX >= 0.5 {

@@ -8,12 +8,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
-// queue has the places that the sweep still has to come to: the ends of edges in
-// two lists, and the crossings that it has foreseen in a heap.
+// queue holds the places ahead of the sweep: the ends of edges in two lists, and the foreseen crossings in a heap.
 type queue struct {
 	edges      []edge
-	starts     []int32 // by west end
-	ends       []int32 // by east end
+	starts     []int32 // sorted by west end
+	ends       []int32 // sorted by east end
 	crossings  []crossing
 	arithmetic arithmetic
 }
@@ -28,10 +27,10 @@ func newQueue(edges []edge) *queue {
 	return q
 }
 
-// next returns the next end of an edge; false when there is none.
+// next returns the next end of an edge, or false if there is none.
 func (q *queue) next() (orb.Point, bool) {
 	switch {
-	case len(q.ends) == 0: // an edge that has not begun has not ended
+	case len(q.ends) == 0: // an edge that has not begun cannot have ended
 		return orb.Point{}, false
 	case len(q.starts) == 0:
 		return q.edges[q.ends[0]].finish, true
@@ -43,8 +42,8 @@ func (q *queue) next() (orb.Point, bool) {
 	return p, true
 }
 
-// crossingFirst reports whether a foreseen crossing comes before the end of an
-// edge at p, if there is one. A crossing right at p is left to p.
+// crossingFirst reports whether a foreseen crossing comes before p, the next end of an edge. If more is false, no end is
+// left. A crossing exactly at p does not count: the sweep handles it with the ends at p.
 func (q *queue) crossingFirst(p orb.Point, more bool) bool {
 	for len(q.crossings) > 0 {
 		c := &q.crossings[0]
@@ -59,7 +58,7 @@ func (q *queue) crossingFirst(p orb.Point, more bool) bool {
 	return false
 }
 
-// isBefore reports whether a crossing comes before a place of whole units.
+// isBefore reports whether a crossing comes before p, a place of whole units.
 func (c *crossing) isBefore(p orb.Point) bool {
 	switch {
 	case c.x != p[0]:
@@ -87,7 +86,7 @@ func (q *queue) push(c crossing) {
 	}
 }
 
-// pop takes the first crossing out.
+// pop removes and returns the first crossing.
 func (q *queue) pop() crossing {
 	first, last := q.crossings[0], len(q.crossings)-1
 	q.crossings[0] = q.crossings[last]

@@ -9,43 +9,42 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Edge is a straight way between two nodes, named by their numbers.
+// Edge is a straight line between two nodes, given by their numbers.
 type Edge struct{ West, East int32 }
 
 // Network is a set of edges that meet at nodes only.
 //
-// An edge e has two sides, named by half-edges: 2e runs from west to east and has
-// the side north of the edge to its left, 2e+1 runs back and has the other one.
+// An edge e has two sides, identified by half-edges: 2e runs from west to east and has the side north of the edge to its
+// left. 2e+1 runs back and has the other side to its left.
 type Network struct {
 	// Raster is the grid of the nodes.
 	Raster Raster
 
-	// Nodes are the cells of the nodes, in units of the grid, from west to east and
-	// from south to north. Some of them may have no edge.
+	// Nodes are the cells of the nodes in units of the grid, sorted from west to east, then from south to north. A node
+	// can be without edges.
 	Nodes []orb.Point
 
-	// Edges are those that at least one ring has an odd number of times.
+	// Edges are the edges that at least one ring contains an odd number of times.
 	Edges []Edge
 
-	// Below is the edge right below a node that has no edge to the west: -1 for
-	// none, and for every other node.
+	// Below is, for each node without an edge to the west, the edge right below it. It is -1 if there is no such edge,
+	// and for every other node.
 	Below []int32
 
-	rings   []int32 // of all edges; those of edge e from ringsAt[e] on
+	rings   []int32 // of all edges; those of edge e begin at ringsAt[e]
 	ringsAt []int32
-	out     []int32 // half-edges from each node, counterclockwise from the south
+	out     []int32 // the half-edges that leave each node, counterclockwise from the south
 	outAt   []int32
 	place   []int32 // of each half-edge in out
 	heights *heights
 }
 
-// ErrUnstable says that edges could not be separated, which only a fault of this
-// package can bring about.
+// ErrUnstable is returned if the edges could not be separated. Only a fault of this package can cause it.
 var ErrUnstable = errors.New("the edges could not be separated on the grid")
 
-// Build makes a network of segments. Those of one ring must close. The slice is
-// sorted and changed. withHeights says whether segments have heights at all. The
-// error is [ErrCrossings], [ErrUnstable], or that of the context.
+// Build returns the network of segments. The segments of each ring must close. Build sorts and changes the slice.
+// withHeights tells whether any segment has heights. It returns [ErrCrossings], [ErrUnstable], or the error of the
+// context.
 func Build(ctx context.Context, raster Raster, segments []Segment, withHeights bool, limits Limits) (*Network, error) {
 	ends := heightsOfEnds(segments, withHeights)
 	s := newSnapper(ctx, raster, segments, limits)
@@ -61,13 +60,13 @@ func Build(ctx context.Context, raster Raster, segments []Segment, withHeights b
 	return n, n.order(s.budget)
 }
 
-// end is the height of an end of a segment.
+// end is the height at an end of a segment.
 type end struct {
 	at orb.Point
 	z  float64
 }
 
-// heightsOfEnds keeps the heights of ends in the order of the input.
+// heightsOfEnds returns the heights of the ends in the order of the input.
 func heightsOfEnds(segments []Segment, withHeights bool) []end {
 	if !withHeights {
 		return nil
@@ -79,7 +78,7 @@ func heightsOfEnds(segments []Segment, withHeights bool) []end {
 	return ends
 }
 
-// takeHeights gives nodes the height of the first end there.
+// takeHeights sets the height of each node to that of the first end there.
 func (s *snapper) takeHeights(ends []end) {
 	if ends == nil {
 		return
@@ -96,7 +95,7 @@ func (s *snapper) takeHeights(ends []end) {
 	s.heights = h
 }
 
-// take makes edges of pieces, which are sorted.
+// take makes edges of sorted pieces.
 func (n *Network) take(pieces []piece) {
 	n.rings = make([]int32, 0, len(pieces))
 	for _, p := range pieces {
@@ -109,8 +108,7 @@ func (n *Network) take(pieces []piece) {
 	n.ringsAt = append(n.ringsAt, int32(len(n.rings)))
 }
 
-// order sweeps over the edges and notes which leave each node in what order, and
-// what lies below it.
+// order sweeps over the edges. It records the order in which they leave each node, and the edge below each node.
 func (n *Network) order(budget *budget) error {
 	n.out = make([]int32, 0, 2*len(n.Edges))
 	n.outAt = make([]int32, len(n.Nodes)+1)
@@ -143,7 +141,7 @@ func (n *Network) order(budget *budget) error {
 	return nil
 }
 
-// leave notes the half-edges that leave the node at a place of the sweep.
+// leave records the half-edges that leave the node at a place of the sweep.
 func (n *Network) leave(a *around) {
 	var node int32
 	if len(a.ending) > 0 {
@@ -165,10 +163,10 @@ func (n *Network) leave(a *around) {
 	n.outAt[node+1] = int32(len(n.out))
 }
 
-// Rings are the rings that have an edge an odd number of times, in order.
+// Rings returns the rings that contain an edge an odd number of times, in ascending order.
 func (n *Network) Rings(edge int32) []int32 { return n.rings[n.ringsAt[edge]:n.ringsAt[edge+1]] }
 
-// Origin is the node that a half-edge leaves.
+// Origin returns the node that a half-edge leaves.
 func (n *Network) Origin(half int32) int32 {
 	if half&1 == 0 {
 		return n.Edges[half>>1].West
@@ -176,10 +174,10 @@ func (n *Network) Origin(half int32) int32 {
 	return n.Edges[half>>1].East
 }
 
-// Out are the half-edges that leave a node, counterclockwise from the south.
+// Out returns the half-edges that leave a node, counterclockwise from the south.
 func (n *Network) Out(node int32) []int32 { return n.out[n.outAt[node]:n.outAt[node+1]] }
 
-// Clockwise is the half-edge that leaves the same node right clockwise of one.
+// Clockwise returns the next half-edge clockwise around the node that half leaves.
 func (n *Network) Clockwise(half int32) int32 {
 	node := n.Origin(half)
 	first, at := n.outAt[node], n.place[half]
@@ -189,17 +187,17 @@ func (n *Network) Clockwise(half int32) int32 {
 	return n.out[at-1]
 }
 
-// Next is the half-edge that goes on around the face to the left of one.
+// Next returns the half-edge that follows half around the face to its left.
 func (n *Network) Next(half int32) int32 { return n.Clockwise(half ^ 1) }
 
-// NodeOf is the node of a place of the finer grid where a segment ended.
+// NodeOf returns the node at a place of the finer grid where a segment ends.
 func (n *Network) NodeOf(place orb.Point) (int32, bool) {
 	s := snapper{raster: n.Raster, nodes: n.Nodes}
 	return s.node(place)
 }
 
-// Height is the height of a node: that of the first end there, or else the mean of
-// the segments through it. It is NaN where there is none.
+// Height returns the height of a node: that of the first end there, otherwise the mean of the segments through it. It is
+// NaN if there is none.
 func (n *Network) Height(node int32) float64 {
 	if n.heights == nil {
 		return math.NaN()

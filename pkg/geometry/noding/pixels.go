@@ -10,22 +10,21 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
-// fanout is how many pixels, or boxes, a box of the index has.
+// fanout is the number of pixels, or boxes, in a box of the index.
 const fanout = 16
 
 // box is an extent.
 type box struct{ west, south, east, north float64 }
 
-// pixels finds the hot cells that a segment passes. They are packed into boxes,
-// boxes into boxes, and so on.
+// pixels is an index of the hot cells. It packs cells into boxes, these into larger boxes, and so on.
 type pixels struct {
 	at     []orb.Point // centres, in the order of the sweep
-	order  []int32     // their numbers, as they are packed
-	levels [][]box     // of fanout pixels, of fanout boxes of the level before, …
+	order  []int32     // their numbers, in the order of the index
+	levels [][]box     // boxes of fanout pixels, then of fanout boxes of the level before
 }
 
-// newPixels indexes centres in the order of the sweep, without repetitions: they are
-// cut into vertical strips, and each strip is sorted from south to north.
+// newPixels indexes distinct centres, given in the order of the sweep. It cuts them into vertical strips and sorts each
+// strip from south to north.
 func newPixels(at []orb.Point) *pixels {
 	p := &pixels{at: at, order: make([]int32, len(at))}
 	for i := range p.order {
@@ -69,8 +68,7 @@ func (b box) around(o box) box {
 	return box{min(b.west, o.west), min(b.south, o.south), max(b.east, o.east), max(b.north, o.north)}
 }
 
-// search is the work on one segment. Its ends are in units of which a cell has
-// step.
+// search is the search along one segment. The ends of the segment are in units of which a cell has step.
 type search struct {
 	pixels *pixels
 	a, b   orb.Point
@@ -79,7 +77,7 @@ type search struct {
 	found  []int32
 }
 
-// passed appends the numbers of the cells that a segment passes, on its way.
+// passed appends the numbers of the cells that a segment passes, in the order along the segment.
 func (p *pixels) passed(found []int32, a, b orb.Point, step float64, budget *budget) ([]int32, error) {
 	base := len(found)
 	s := search{pixels: p, a: a, b: b, step: step, budget: budget, found: found}
@@ -90,7 +88,7 @@ func (p *pixels) passed(found []int32, a, b orb.Point, step float64, budget *bud
 	if budget.visits < 0 {
 		return found, ErrCrossings
 	}
-	// A line goes through the cells of a grid in the order of both their ordinates.
+	// A line passes the cells of a grid in the order of both of their ordinates.
 	slices.SortFunc(s.found[base:], func(i, j int32) int {
 		c, d := p.at[i], p.at[j]
 		if a[1] > b[1] {
@@ -121,8 +119,7 @@ func (s *search) look(level, i int) {
 	}
 }
 
-// near reports whether the segment may pass a cell of a box; when it says no, it is
-// certain.
+// near reports whether the segment can pass a cell of a box. False is certain, true is not.
 func (s *search) near(b box) bool {
 	half := s.step / 2
 	west, east, south, north := b.west*s.step-half, b.east*s.step+half, b.south*s.step-half, b.north*s.step+half
@@ -136,9 +133,8 @@ func (s *search) near(b box) bool {
 	return distance <= reach+1e-12*(math.Abs(dx*y)+math.Abs(dy*x))
 }
 
-// touches reports whether the segment from a to b, west to east, has a place in the
-// cell around c. The western and the southern side belong to the cell, the others
-// to its neighbours.
+// touches reports whether the segment from a to b, west to east, meets the cell around c. The western and the southern
+// side belong to the cell, the others to its neighbours.
 func touches(c orb.Point, half float64, a, b orb.Point) bool {
 	west, east, south, north := c[0]-half, c[0]+half, c[1]-half, c[1]+half
 	switch {

@@ -8,15 +8,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 )
 
-// Raster is the grid of a network, and the finer one on which its segments lie.
+// Raster is the grid of a network, together with the finer grid on which its segments lie.
 type Raster struct {
 	coarse, fine grid.Grid
-	step         float64 // fine units of one cell: 1, or even
+	step         float64 // fine units per cell: 1 or an even number
 }
 
-// NewRaster returns a raster with a number of decimals for ordinates up to reach in
-// absolute value. Where doubles of that size have fewer decimals that can be
-// computed with safely, the raster has those.
+// NewRaster returns a raster with the given number of decimals for ordinates of at most reach in absolute value. It uses
+// fewer decimals if doubles of that size do not have as many that are safe to compute with.
 func NewRaster(decimals int, reach float64) Raster {
 	fine := grid.Finest(reach)
 	if decimals >= fine.Decimals() {
@@ -28,11 +27,11 @@ func NewRaster(decimals int, reach float64) Raster {
 // Finest returns the raster of ordinates that are not rounded.
 func Finest(reach float64) Raster { return NewRaster(grid.MaxDecimals, reach) }
 
-// Cell is the width of a cell in the units of the ordinates.
+// Cell returns the width of a cell in the units of the ordinates.
 func (r Raster) Cell() float64 { return r.coarse.Cell() }
 
-// Place is where a position lies on the finer grid. It is in the cell that the
-// position is rounded to by package grid, half away from zero.
+// Place returns the place of a position on the finer grid. It lies in the cell to which package grid rounds the
+// position, half away from zero.
 func (r Raster) Place(p orb.Point) orb.Point {
 	return orb.Point{r.place(p[0]), r.place(p[1])}
 }
@@ -47,7 +46,7 @@ func (r Raster) place(x float64) float64 {
 	return min(max(units, centre-r.step/2), centre+r.step/2-1)
 }
 
-// pixel is the cell that a place of the finer grid lies in.
+// pixel returns the cell that contains a place of the finer grid.
 func (r Raster) pixel(place orb.Point) orb.Point {
 	if r.step == 1 {
 		return place
@@ -55,12 +54,12 @@ func (r Raster) pixel(place orb.Point) orb.Point {
 	return orb.Point{math.Floor((place[0] + r.step/2) / r.step), math.Floor((place[1] + r.step/2) / r.step)}
 }
 
-// Position is the position of a cell.
+// Position returns the position of a cell.
 func (r Raster) Position(pixel orb.Point) orb.Point {
-	return orb.Point{r.coarse.Value(pixel[0]) + 0, r.coarse.Value(pixel[1]) + 0} // without a negative zero
+	return orb.Point{r.coarse.Value(pixel[0]) + 0, r.coarse.Value(pixel[1]) + 0} // adding 0 turns a negative zero into zero
 }
 
-// Area is the area of a number of cells in the units of the ordinates.
+// Area returns the area of a number of cells, in squared units of the ordinates.
 func (r Raster) Area(cells float64) float64 { return cells * r.Cell() * r.Cell() }
 
 // IsFinest reports whether the cells are those of the finer grid.

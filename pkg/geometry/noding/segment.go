@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
-// Segment is the way between two places of the finer grid of a [Raster]. It
-// belongs to a ring, and has a height at each end: NaN for none.
+// Segment is the line between two places of the finer grid of a [Raster]. It belongs to a ring and has a height at each
+// end, NaN if unknown.
 type Segment struct {
 	A, B   orb.Point
 	ZA, ZB float64
@@ -23,33 +23,31 @@ type Segment struct {
 
 // Limits bound the work.
 type Limits struct {
-	// Crossings bounds the places where two segments cross. Where more than two
-	// meet, or touch, the places on each segment are bounded: altogether by twice as
-	// many, beyond four for each segment.
+	// Crossings bounds the number of places where two segments cross. Where segments touch or more than two meet, the
+	// limit is on the places of all segments together: twice Crossings, plus four per segment.
 	Crossings int
 }
 
-// ErrCrossings says that segments meet more often than [Limits] allow.
+// ErrCrossings is returned if segments meet more often than [Limits] allows.
 var ErrCrossings = errors.New("edges meet in too many places")
 
-// budget is the work that is left. Its context is looked at every so often.
+// budget is the remaining work. It checks its context at intervals.
 type budget struct {
 	ctx       context.Context
-	meetings  int // places on segments that are left
-	crossings int // places that are left
-	visits    int // of boxes of pixels that are left
+	meetings  int // remaining places on segments
+	crossings int // remaining places
+	visits    int // remaining visits to boxes of pixels
 	turns     int
 }
 
-// visitsPerNetwork bounds the search for pixels, a second or two of work: of what
-// is no attempt to exceed it, a hundredth is used.
+// visitsPerNetwork bounds the search for pixels to a second or two. Ordinary input uses a hundredth of it.
 const visitsPerNetwork = 200_000_000
 
 func newBudget(ctx context.Context, limits Limits, segments int) *budget {
 	return &budget{ctx: ctx, meetings: 2*limits.Crossings + 4*segments, crossings: limits.Crossings, visits: visitsPerNetwork}
 }
 
-// turn counts a turn of a loop, and looks at the context every 512 of them.
+// turn counts one step of a loop. It checks the context every 512 steps.
 func (b *budget) turn() error {
 	if b.turns++; b.turns%512 == 0 && b.ctx.Err() != nil {
 		return fmt.Errorf("node the edges of a geometry: %w", context.Cause(b.ctx))
@@ -57,8 +55,8 @@ func (b *budget) turn() error {
 	return nil
 }
 
-// straightened brings every segment into the order of the sweep, and all of them
-// too. Those without length are left out.
+// straightened turns every segment into the direction of the sweep and sorts all of them. It drops segments of length
+// zero.
 func straightened(segments []Segment) []Segment {
 	segments = slices.DeleteFunc(segments, func(s Segment) bool { return s.A == s.B })
 	for i := range segments {
@@ -72,7 +70,7 @@ func straightened(segments []Segment) []Segment {
 	return segments
 }
 
-// along returns the height of a place between the ends of a segment.
+// along returns the interpolated height at a place between the ends of a segment.
 func (s *Segment) along(p orb.Point) float64 {
 	axis := 0
 	if math.Abs(s.B[1]-s.A[1]) > math.Abs(s.B[0]-s.A[0]) {

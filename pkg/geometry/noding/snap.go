@@ -19,15 +19,15 @@ type snapper struct {
 	nodes    []orb.Point // centres of the hot cells, in the order of the sweep
 	pixels   *pixels
 	pieces   []piece
-	heights  *heights // nil when there are none
-	found    []int32  // scratch of searches
-	chain    []int32  // scratch of settle
+	heights  *heights // nil if no segment has heights
+	found    []int32  // scratch space of searches
+	chain    []int32  // scratch space of settle
 }
 
-// piece is a part of a segment between two nodes, from west to east.
+// piece is the part of a segment between two nodes, from west to east.
 type piece struct{ west, east, ring int32 }
 
-// heightsOf a network: those of ends, and what segments have at other nodes.
+// heights are the heights of the nodes: those of ends, and the sums over the segments through each other node.
 type heights struct {
 	end, sum []float64 // NaN for none
 	count    []int32
@@ -47,7 +47,7 @@ func (s *snapper) same(i int) int {
 	return j
 }
 
-// heat finds the hot cells: those of ends, and of crossings.
+// heat finds the hot cells: those of ends and of crossings.
 func (s *snapper) heat() error {
 	edges := sweeper{budget: s.budget, crossed: func(c *crossing) { s.nodes = append(s.nodes, s.raster.pixelOf(c)) }}
 	for i := 0; i < len(s.segments); i = s.same(i) {
@@ -64,13 +64,13 @@ func (s *snapper) heat() error {
 	return nil
 }
 
-// node is the number of the hot cell that a place of the finer grid lies in.
+// node returns the number of the hot cell that contains a place of the finer grid.
 func (s *snapper) node(place orb.Point) (int32, bool) {
 	i, found := slices.BinarySearchFunc(s.nodes, s.raster.pixel(place), sweep.Compare)
 	return int32(i), found
 }
 
-// snap cuts segments into pieces between hot cells, until none passes another one.
+// snap cuts segments into pieces between hot cells until no piece passes another hot cell.
 func (s *snapper) snap() error {
 	for i := 0; i < len(s.segments); {
 		end := s.same(i)
@@ -95,8 +95,7 @@ func (s *snapper) snap() error {
 
 func pieceOf(a, b, ring int32) piece { return piece{min(a, b), max(a, b), ring} }
 
-// through appends to found, which has base others, the nodes of the cells that a
-// way passes.
+// through appends to found the nodes of the cells that a line passes. The first base entries of found belong to others.
 func (s *snapper) through(found []int32, base int, a, b orb.Point, step float64) ([]int32, error) {
 	if err := s.budget.turn(); err != nil {
 		return found, err
@@ -111,7 +110,7 @@ func (s *snapper) through(found []int32, base int, a, b orb.Point, step float64)
 	return found, nil
 }
 
-// settle replaces every piece that passes another hot cell by the way through it.
+// settle replaces every piece that passes another hot cell by the path through that cell.
 func (s *snapper) settle() error {
 	pieces := s.pieces
 	changed := false
@@ -140,11 +139,10 @@ func (s *snapper) settle() error {
 	return nil
 }
 
-// reroute appends the nodes of the way from a to b, but for a: all that it passes,
-// and all that the ways between those pass. It ends, as each way lies in a smaller
-// box than the one before.
+// reroute appends the nodes of the path from a to b, without a: the nodes that the line passes, and those that the lines
+// between them pass. It ends because each line lies in a smaller box than the one before.
 func (s *snapper) reroute(a, b int32) error {
-	// Numbers of nodes are in the order of the sweep, and so are the ends of a search.
+	// Nodes are numbered in the order of the sweep, which is also the order of a search from west to east.
 	base := len(s.found)
 	defer func() { s.found = s.found[:base] }()
 	var err error
@@ -167,8 +165,8 @@ func (s *snapper) reroute(a, b int32) error {
 	return nil
 }
 
-// cancel sorts the pieces, and takes away those that a ring has an even number of
-// times: they bound nothing of it.
+// cancel sorts the pieces and removes those that a ring contains an even number of times. Such a piece is no border of
+// the ring.
 func (s *snapper) cancel() {
 	slices.SortFunc(s.pieces, func(p, q piece) int {
 		return cmp.Or(cmp.Compare(p.west, q.west), cmp.Compare(p.east, q.east), cmp.Compare(p.ring, q.ring))
@@ -184,7 +182,7 @@ func (s *snapper) cancel() {
 	s.pieces = kept
 }
 
-// note keeps what heights a segment has at the nodes of its way.
+// note records the heights of a segment at the nodes of its path.
 func (s *snapper) note(segment *Segment, chain []int32) {
 	h := s.heights
 	if h == nil || math.IsNaN(segment.ZA) || math.IsNaN(segment.ZB) {
@@ -197,8 +195,7 @@ func (s *snapper) note(segment *Segment, chain []int32) {
 	}
 }
 
-// at is the height of a node: that of the first end there, or else the mean of the
-// segments through it.
+// at returns the height of a node: that of the first end there, otherwise the mean of the segments through it.
 func (h *heights) at(n int32) float64 {
 	switch {
 	case !math.IsNaN(h.end[n]):

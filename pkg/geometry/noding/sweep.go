@@ -9,50 +9,50 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
-// none is no edge and no node.
+// none stands for no edge and for no node.
 const none = sweep.None
 
-// edge is a segment in the sweep. Of one that runs over others only the part from
-// west on is swept, as long as it is the shortest.
+// edge is a segment in the sweep. If several edges overlap from a place on, the sweep handles only the shortest of them
+// until it ends.
 type edge struct {
 	sweep.Segment
-	begin, finish orb.Point // where it began, and where it ends
-	waiting       int32     // the first edge that goes on where this one ends, or none
-	also          int32     // the next edge that waits with this one, or none
-	stamp         int32     // of the last pack of crossings that it belonged to
+	begin, finish orb.Point // where it began and where it ends
+	waiting       int32     // the first edge that continues where this one ends, or none
+	also          int32     // the next edge that waits together with this one, or none
+	stamp         int32     // the last group of crossings to which it belonged
 }
 
-// newEdge returns an edge; west comes before east.
+// newEdge returns an edge. The place west must come before east.
 func newEdge(west, east orb.Point) edge {
 	return edge{Segment: sweep.Segment{West: west, East: east, Node: none}, begin: west, finish: east, waiting: none, also: none}
 }
 
-// around are the edges at one place of the sweep.
+// around holds the edges at one place of the sweep.
 type around struct {
 	place  orb.Point
-	rising []int32 // those that lie east of it, from south to north
-	ending []int32 // those that end there, from south to north
-	below  int32   // the edge right below it, or none
+	rising []int32 // edges that continue to the east, from south to north
+	ending []int32 // edges that end here, from south to north
+	below  int32   // the edge right below the place, or none
 }
 
-// sweeper looks at edges from west to east.
+// sweeper moves over the edges from west to east.
 type sweeper struct {
 	edges  []edge
 	queue  *queue
 	status *sweep.Status
 	budget *budget
 
-	crossed func(c *crossing) // is told of crossings that are no ends
-	passed  func(a *around)   // is told of every place where edges end
+	crossed func(c *crossing) // called with each crossing that is not an end
+	passed  func(a *around)   // called with each place where edges end
 
 	at    around
-	hits  []int32 // nodes of edges that end at or pass through the place
-	ended []int32 // scratch of release
+	hits  []int32 // nodes of the edges that end at or pass through the place
+	ended []int32 // scratch space of release
 	pack  []crossing
-	stamp int32 // of the last pack of crossings
+	stamp int32 // number of the last group of crossings
 }
 
-// run sweeps over all edges. The error is [ErrCrossings] or that of the context.
+// run sweeps over all edges. It returns [ErrCrossings] or the error of the context.
 func (s *sweeper) run() error {
 	s.queue, s.status = newQueue(s.edges), sweep.New(func(e int32) *sweep.Segment { return &s.edges[e].Segment })
 	for {
@@ -94,8 +94,8 @@ func (s *sweeper) pass(p orb.Point) error {
 	return s.foresee(s.at.rising[len(s.at.rising)-1], above)
 }
 
-// gather finds the edges at p: those that begin there, and those that end there or
-// pass through it. Below and above are the edges next to them, or none.
+// gather finds the edges at p: those that begin there, and those that end there or pass through it. It returns the edges
+// right below and right above them, or none.
 func (s *sweeper) gather(p orb.Point) (below, above int32) {
 	s.at.rising, s.at.ending, s.hits = s.at.rising[:0], s.at.ending[:0], s.hits[:0]
 	q, known := s.queue, none
@@ -105,7 +105,7 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 	for ; len(q.ends) > 0 && s.edges[q.ends[0]].finish == p; q.ends = q.ends[1:] {
 		e := &s.edges[q.ends[0]]
 		if e.Node == none {
-			continue // it was equal to another one
+			continue // it equals another edge
 		}
 		known = e.Node
 		s.release(q.ends[0], p)
@@ -113,7 +113,7 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 	at := known
 	if at == none {
 		var under int32
-		if at, under = s.status.Find(p); at == none { // nothing but what begins here
+		if at, under = s.status.Find(p); at == none { // only edges that begin here
 			if under == none {
 				return none, s.status.Item(s.status.First())
 			}
@@ -137,9 +137,8 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 	}
 }
 
-// sortRising orders the edges that lie east of p from south to north. Of those
-// that run over each other the shortest stays, and each of the others waits for the
-// end of the next shorter one.
+// sortRising orders the edges that continue east of p from south to north. Of edges that overlap, the shortest stays.
+// Each of the others waits for the end of the next shorter one.
 func (s *sweeper) sortRising(p orb.Point) {
 	rising := s.at.rising
 	slices.SortFunc(rising, func(a, b int32) int {
@@ -161,8 +160,8 @@ func (s *sweeper) sortRising(p orb.Point) {
 	s.at.rising = kept
 }
 
-// release lets the edges rise that waited for the end of another one at p. One
-// that ends there too hands on those that wait for it.
+// release resumes the edges that waited for the edge that ended at p. If such an edge ends at p too, it passes on the
+// edges that wait for it.
 func (s *sweeper) release(ended int32, p orb.Point) {
 	s.ended = append(s.ended[:0], ended)
 	for len(s.ended) > 0 {
