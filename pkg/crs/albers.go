@@ -2,8 +2,7 @@ package crs
 
 import "math"
 
-// albers is EPSG method 9822, the equal-area conic projection with two standard
-// parallels that differ.
+// albers is the equal-area conic projection with two different standard parallels (EPSG method 9822).
 type albers struct {
 	ellipsoid
 

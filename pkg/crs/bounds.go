@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Bounds are a box. X is longitude or easting and Y latitude or northing, in
-// degrees or metres, whatever the axis order of a CRS is. A box of longitudes
-// whose MinX is greater than its MaxX crosses the antimeridian (RFC 7946, section
+// Bounds is a box in degrees or metres. X is longitude or easting and Y is latitude or northing, whatever the axis order
+// of a CRS. If MinX of a box of longitudes is greater than MaxX, the box crosses the antimeridian (RFC 7946, section
 // 5.2).
 type Bounds struct{ MinX, MinY, MaxX, MaxY float64 }
 
@@ -19,7 +18,7 @@ func (b Bounds) Contains(x, y float64) bool {
 	return x >= b.MinX && x <= b.MaxX && y >= b.MinY && y <= b.MaxY
 }
 
-// lonLat writes the box of an area of longitudes and latitudes.
+// lonLat formats a box of longitudes and latitudes.
 func (b Bounds) lonLat() string {
 	return fmt.Sprintf("longitude %g to %g, latitude %g to %g", b.MinX, b.MaxX, b.MinY, b.MaxY)
 }
@@ -31,8 +30,7 @@ func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }
 
 func degrees(radians float64) float64 { return radians * (180 / math.Pi) }
 
-// wrap brings a difference of two longitudes, or a longitude that has come round
-// once, to [-180, 180].
+// wrap brings a longitude of at most one turn too much, or a difference of two longitudes, to [-180, 180].
 func wrap(degrees float64) float64 {
 	switch {
 	case degrees > 180:
@@ -43,7 +41,7 @@ func wrap(degrees float64) float64 {
 	return degrees
 }
 
-// finite reports whether both are numbers and finite.
+// finite reports whether both values are finite numbers.
 func finite(x, y float64) bool {
 	return math.Abs(x) <= math.MaxFloat64 && math.Abs(y) <= math.MaxFloat64
 }

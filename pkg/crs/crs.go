@@ -2,7 +2,7 @@ package crs
 
 import "math"
 
-// AxisOrder says which coordinate of a pair comes first.
+// AxisOrder tells which coordinate of a pair comes first.
 type AxisOrder string
 
 const (
@@ -28,22 +28,21 @@ const (
 // Units lists every [Unit].
 func Units() []Unit { return []Unit{Degree, Metre} }
 
-// CRS is a coordinate reference system with an axis order. [Lookup] and [EPSG]
-// make it; it does not change.
+// CRS is a coordinate reference system with an axis order. [Lookup] and [EPSG] create it. It is immutable.
 type CRS struct {
 	code, name string
 	order      AxisOrder
-	authority  AxisOrder // order of the definition
+	authority  AxisOrder // the order in the definition
 	datum      datum
-	area       Bounds // of use, longitudes and latitudes
+	area       Bounds // area of use, in longitudes and latitudes
 
-	// What the formulas and the stated accuracy reach: longitudes counted from
-	// the central meridian, and latitudes. Wider than the area of use.
+	// domain is the range in which the formulas keep the stated accuracy: longitudes relative to the central meridian,
+	// and latitudes. It is wider than the area of use.
 	domain Bounds
 
-	method     string     // of systemTable
+	method     string     // a method of systemTable
 	projection projection // nil for a geographic system
-	meridian   float64    // central meridian in degrees; of the domain, for a geographic system
+	meridian   float64    // central meridian in degrees; for a geographic system, the centre of the domain
 }
 
 // Code returns the short name, "EPSG:25832" or "OGC:CRS84".
@@ -55,8 +54,8 @@ func (c *CRS) String() string { return c.code }
 // Name returns the name in the EPSG dataset, "ETRS89 / UTM zone 32N".
 func (c *CRS) Name() string { return c.name }
 
-// Method names the projection method, with its EPSG code: "transverse Mercator
-// (9807)". That of a geographic system is "degrees".
+// Method returns the name of the projection method with its EPSG code: "transverse Mercator (9807)". For a geographic
+// system it returns "degrees".
 func (c *CRS) Method() string { return methodOf(c.method) }
 
 // Unit returns the unit of both coordinates.
@@ -67,17 +66,14 @@ func (c *CRS) Unit() Unit {
 	return Metre
 }
 
-// AxisOrder returns the order in which [Transform.Forward] takes and returns
-// coordinates of this CRS: what the name asked for, or what [CRS.WithAxisOrder]
-// chose. See the package documentation.
+// AxisOrder returns the order in which [Transform.Forward] takes and returns coordinates of this CRS: the order that the
+// name implies, or the order set by [CRS.WithAxisOrder]. See the package documentation.
 func (c *CRS) AxisOrder() AxisOrder { return c.order }
 
-// AuthorityAxisOrder returns the order of the axes in the definition, the EPSG
-// dataset's or the OGC's.
+// AuthorityAxisOrder returns the axis order of the definition in the EPSG dataset or by the OGC.
 func (c *CRS) AuthorityAxisOrder() AxisOrder { return c.authority }
 
-// WithAxisOrder returns the same CRS with an order of the caller's choice.
-// Anything but [AxisYX] is [AxisXY].
+// WithAxisOrder returns the same CRS with another axis order. It treats any value except [AxisYX] as [AxisXY].
 func (c *CRS) WithAxisOrder(order AxisOrder) *CRS {
 	other := *c
 	other.order = AxisXY
@@ -87,18 +83,17 @@ func (c *CRS) WithAxisOrder(order AxisOrder) *CRS {
 	return &other
 }
 
-// AreaOfUse returns the longitudes and latitudes for which the CRS is meant (EPSG
-// dataset, extent), in degrees of its own datum.
+// AreaOfUse returns the longitudes and latitudes for which the CRS is defined (EPSG dataset, extent), in degrees of its
+// own datum.
 func (c *CRS) AreaOfUse() Bounds { return c.area }
 
-// digits rounds a sum of degrees to the digits that its parts have.
+// digits rounds a sum of degrees to the number of digits of its terms.
 func digits(degrees float64) float64 { return math.Round(degrees*1e9) / 1e9 }
 
-// Domain returns the longitudes and latitudes that can be transformed, in degrees
-// of the CRS's own datum. It is wider than the area of use, because data reach
-// beyond it: UTM zones are used 30° to either side of their central meridian, zones of a
-// country for all of it, polar systems to the equator, others 5° around their area. The
-// projection is exact everywhere in it; a datum's accuracy is stated for the area of use.
+// Domain returns the longitudes and latitudes that a [Transform] accepts, in degrees of the CRS's own datum. It is wider
+// than the area of use because real data reach beyond it: 30° to either side of the central meridian of a UTM zone, the
+// whole country for a national zone, to the equator for a polar system, and 5° around the area for others. The
+// projection is exact in the whole domain. The accuracy of a datum is stated for the area of use.
 func (c *CRS) Domain() Bounds {
 	d := c.domain
 	if d.MaxX-d.MinX < 360 {
@@ -107,19 +102,18 @@ func (c *CRS) Domain() Bounds {
 	return d
 }
 
-// edgePoints is how often an edge of an area is sampled for [CRS.Bounds].
+// edgePoints is the number of samples per edge of an area in [CRS.Bounds].
 const edgePoints = 32
 
-// Bounds returns a box around the area of use in the CRS's own coordinates,
-// degrees or metres. For a projected system it is the box of the projected edges,
-// good to about a kilometre: to judge a single point, use [CRS.Contains].
+// Bounds returns a box around the area of use in the CRS's own coordinates, in degrees or metres. For a projected system
+// it is the box of the projected edges, accurate to about a kilometre. To judge a single point, use [CRS.Contains].
 func (c *CRS) Bounds() Bounds {
 	if c.projection == nil {
 		return c.area
 	}
 	box := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	east := c.area.MaxX
-	if c.area.MinX > east { // it crosses the antimeridian
+	if c.area.MinX > east { // the area crosses the antimeridian
 		east += 360
 	}
 	for i := range edgePoints + 1 {
@@ -140,9 +134,8 @@ func (c *CRS) stretch(b Bounds, lon, lat float64) Bounds {
 	return Bounds{min(b.MinX, x), min(b.MinY, y), max(b.MaxX, x), max(b.MaxY, y)}
 }
 
-// Contains reports whether a coordinate of this CRS, in its axis order, lies in
-// its area of use. Use it where a coordinate outside is suspicious though it can
-// be transformed.
+// Contains reports whether a coordinate of this CRS, in its axis order, lies in its area of use. Coordinates outside can
+// be transformed within the domain, but they are suspicious.
 func (c *CRS) Contains(x, y float64) bool {
 	if c.order == AxisYX {
 		x, y = y, x
@@ -151,12 +144,12 @@ func (c *CRS) Contains(x, y float64) bool {
 	return ok && c.area.Contains(lon, lat)
 }
 
-// slack is how far, in degrees, a coordinate may lie outside the domain by the
-// rounding of its digits: 1 mm. The edge of the world in Web Mercator needs it.
+// slack is the distance in degrees by which a coordinate may exceed the domain because its digits were rounded: 1 mm.
+// The edge of the world in Web Mercator needs it.
 const slack = 1e-8
 
-// toGeographic returns the longitude and latitude of an easting and northing, in
-// degrees of the CRS's own datum; false when they are outside the domain.
+// toGeographic returns the longitude and latitude of an easting and northing, in degrees of the CRS's own datum. It
+// returns false if they are outside the domain.
 func (c *CRS) toGeographic(x, y float64) (lon, lat float64, ok bool) {
 	if c.projection == nil {
 		return x, y, c.holds(x, y)
@@ -169,8 +162,8 @@ func (c *CRS) toGeographic(x, y float64) (lon, lat float64, ok bool) {
 	return wrap(c.meridian + lon), max(-90, min(90, lat)), ok
 }
 
-// fromGeographic returns the easting and northing of a longitude and latitude of
-// the CRS's own datum; false when they are outside the domain.
+// fromGeographic returns the easting and northing of a longitude and latitude of the CRS's own datum. It returns false
+// if they are outside the domain.
 func (c *CRS) fromGeographic(lon, lat float64) (x, y float64, ok bool) {
 	if c.projection == nil {
 		return lon, lat, c.holds(lon, lat)
@@ -185,11 +178,10 @@ func (c *CRS) fromGeographic(lon, lat float64) (x, y float64, ok bool) {
 	return x, y, finite(x, y)
 }
 
-// holds reports whether a longitude and latitude are in the domain of a geographic
-// system.
+// holds reports whether a longitude and latitude lie in the domain of a geographic system.
 func (c *CRS) holds(lon, lat float64) bool {
 	d := &c.domain
-	if !(lon >= -180 && lon <= 180 && lat >= d.MinY && lat <= d.MaxY) { // also for NaN
+	if !(lon >= -180 && lon <= 180 && lat >= d.MinY && lat <= d.MaxY) { // written so that NaN fails
 		return false
 	}
 	if d.MaxX-d.MinX >= 360 {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// datum is a geodetic datum, by the EPSG code of its geographic system.
+// datum is a geodetic datum, identified by the EPSG code of its geographic system.
 type datum int
 
-// wgs84 is the datum that all others have an operation to.
+// wgs84 is the datum to which every other datum has an operation.
 const wgs84 datum = 4326
 
 // ellipsoid returns the ellipsoid of the datum.
@@ -42,7 +42,7 @@ func (d datum) name() string {
 //go:embed shifts.csv
 var shiftTable string
 
-// The columns of shiftTable.
+// These are the columns of shiftTable.
 const (
 	shiftName     = 1
 	shiftFrom     = 2
@@ -55,19 +55,18 @@ const (
 	shiftColumns  = 15
 )
 
-// shift is a published operation between two datums. One of the kind null takes
-// latitude and longitude over as they are, without a look at the ellipsoid, as PROJ
-// does: the two differ by 0.1 mm at most.
+// shift is a published operation between two datums. A shift of the kind null keeps latitude and longitude and ignores
+// the ellipsoids, as PROJ does: their difference is at most 0.1 mm.
 type shift struct {
 	from, to datum
 	epsg     int
 	name     string
-	accuracy float64 // metres; as the EPSG dataset states it, unless there is a note
-	note     string  // where the accuracy comes from instead
+	accuracy float64 // metres, from the EPSG dataset unless note is set
+	note     string  // the source of accuracy, if it is not the EPSG dataset
 	kind     shiftMethod
-	params   helmertParameters // of the kinds that have some
-	files    []string          // names of the grid file; one after "!" is for the way back: it leads from to to from
-	grid     *gridFile         // of the kind ntv2
+	params   helmertParameters // only of kinds with parameters
+	files    []string          // names of the grid file; a name after "!" is a file that leads from to to from
+	grid     *gridFile         // only of the kind ntv2
 }
 
 // shiftMethod is the method of an operation.
@@ -81,7 +80,7 @@ const (
 // title returns the code and name of the operation.
 func (s *shift) title() string { return "EPSG:" + strconv.Itoa(s.epsg) + " " + s.name }
 
-// method names the method, for people.
+// method returns the name of the method for people.
 func (s *shift) method() string {
 	switch s.kind {
 	case shiftNull:
@@ -97,15 +96,14 @@ func (s *shift) method() string {
 	}
 }
 
-// gridSource returns the grid file of an operation, nil when there is none.
+// gridSource returns the grid file of an operation, or nil if there is none.
 type gridSource func(s *shift) *gridFile
 
-// noGrids is the source without a file.
+// noGrids is the source without any file.
 func noGrids(*shift) *gridFile { return nil }
 
-// shifts lists the operations of shiftTable that can be had. A grid replaces the
-// parameters that leave the same datum: their stated accuracy may be the better one,
-// where it is that of WGS 84 only.
+// shifts lists the available operations of shiftTable. A grid replaces the parameters that start from the same datum,
+// even if these state a better accuracy: that figure can be the one of WGS 84 alone.
 func shifts(grids gridSource) []shift {
 	var all, out []shift
 	better := map[datum]bool{}
@@ -127,7 +125,7 @@ func shifts(grids gridSource) []shift {
 	return out
 }
 
-// shift makes the operation of a line of shiftTable.
+// shift returns the operation in a row of shiftTable.
 func (r row) shift() shift {
 	s := shift{
 		epsg: r.code(colCode), name: r[shiftName], from: datum(r.code(shiftFrom)), to: datum(r.code(shiftTo)),
@@ -142,7 +140,7 @@ func (r row) shift() shift {
 	return s
 }
 
-// leg is a shift on a way from one datum to another, perhaps backwards.
+// leg is one shift of a path between two datums. It can be backwards.
 type leg struct {
 	shift
 
@@ -163,18 +161,17 @@ func (l *leg) end() datum {
 	return l.to
 }
 
-// way is how a datum is reached.
+// way is the path from one datum to another.
 type way struct {
 	legs     []leg
-	accuracy float64 // the sum, as if all errors pointed one way
+	accuracy float64 // the sum of all legs, as if all errors pointed in one direction
 }
 
-// maxLegs is how many operations follow each other at the most.
+// maxLegs is the largest number of operations in a path.
 const maxLegs = 3
 
-// route returns the way between two datums with the best stated accuracy; of two
-// that are as good the shorter one. As each datum has an operation to WGS 84, there
-// always is one.
+// route returns the path between two datums with the best stated accuracy, and the shorter one of equally good paths. A
+// path always exists, because every datum has an operation to WGS 84.
 func route(from, to datum, grids gridSource) way {
 	if from == to {
 		return way{}
@@ -201,7 +198,7 @@ func route(from, to datum, grids gridSource) way {
 	return best[to]
 }
 
-// describe writes the legs as a sentence about the source of an accuracy.
+// describe formats the legs as the source of an accuracy.
 func describe(legs []leg) string {
 	parts := make([]string, 0, len(legs))
 	for _, l := range legs {

@@ -2,13 +2,13 @@ package crs
 
 import "strconv"
 
-// The methods of systemTable that are no projection.
+// These methods of systemTable are not projections.
 const (
 	methodGeographic = "geographic" // longitude and latitude
 	methodDatum      = "datum"      // the datum of a projected system, not offered by itself
 )
 
-// define returns the system with an EPSG code, in the axis order x, y.
+// define returns the system with an EPSG code, in axis order x, y.
 func define(epsg int) (*CRS, bool) {
 	r, ok := findSystem(epsg)
 	if !ok || r[colMethod] == methodDatum {
@@ -17,7 +17,7 @@ func define(epsg int) (*CRS, bool) {
 	return r.system(), true
 }
 
-// system makes the system of a line of systemTable.
+// system returns the system in a row of systemTable.
 func (r row) system() *CRS {
 	c := &CRS{
 		code: "EPSG:" + r[colCode], name: r[colName], order: AxisXY, authority: AxisOrder(r[colOrder]),
@@ -31,7 +31,7 @@ func (r row) system() *CRS {
 	return c
 }
 
-// crs84 is longitude and latitude of WGS 84 (OGC 18-058r1 and others).
+// crs84 returns longitude and latitude on WGS 84 (OGC 18-058r1 and others).
 func crs84() *CRS {
 	c, _ := define(int(wgs84))
 	c.code, c.name, c.order, c.authority = "OGC:CRS84", "WGS 84 longitude-latitude", AxisXY, AxisXY
@@ -49,8 +49,7 @@ func Codes() []string {
 	return out
 }
 
-// shorten writes codes with each run of numbers as its first and last one:
-// "EPSG:32601-32660".
+// shorten formats codes so that a run of numbers appears as its first and last number: "EPSG:32601-32660".
 func shorten(codes []string) []string {
 	var out []string
 	for i := 0; i < len(codes); {

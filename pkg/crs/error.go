@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// MissingGridError says that a grid is known for two systems, that no file of it is
-// loaded, and that parameters are not wanted.
+// MissingGridError is returned if a grid is known for two systems, none of its files is loaded, and the caller does not
+// accept parameters.
 type MissingGridError struct {
 	From, To *CRS
-	Files    []string // any of these would do
+	Files    []string // any one of these is enough
 }
 
-// Error says which files would do.
+// Error names the files that would help.
 func (e *MissingGridError) Error() string {
 	return fmt.Sprintf("no grid file for %s (%s) to %s (%s): add %s, or allow the operation by parameters",
 		e.From.code, e.From.name, e.To.code, e.To.name, strings.Join(e.Files, " or "))
 }
 
-// longest is how much of a foreign text is repeated in a message.
+// longest is the longest foreign text, in bytes, that a message repeats.
 const longest = 80
 
 func cut(s string) string {
@@ -29,19 +29,18 @@ func cut(s string) string {
 	return s
 }
 
-// Reason says why a coordinate cannot be transformed.
+// Reason tells why a coordinate cannot be transformed.
 type Reason string
 
 const (
-	// ReasonNonFinite is a coordinate that is no number, or infinite.
+	// ReasonNonFinite is a coordinate that is NaN or infinite.
 	ReasonNonFinite Reason = "non_finite"
-	// ReasonOutsideSource is a coordinate that the source CRS does not reach: it
-	// is wrong, swapped, or belongs to another CRS.
+	// ReasonOutsideSource is a coordinate outside of the domain of the source CRS: it is wrong, swapped, or belongs to
+	// another CRS.
 	ReasonOutsideSource Reason = "outside_source"
-	// ReasonOutsideTarget is a place that the target CRS does not reach.
+	// ReasonOutsideTarget is a place outside of the domain of the target CRS.
 	ReasonOutsideTarget Reason = "outside_target"
-	// ReasonOutsideGrid is a place that no grid file covers, where [OutsideRefuse]
-	// was asked for.
+	// ReasonOutsideGrid is a place that no grid file covers, if the caller asked for [OutsideRefuse].
 	ReasonOutsideGrid Reason = "outside_grid"
 )
 
@@ -50,19 +49,18 @@ func Reasons() []Reason {
 	return []Reason{ReasonNonFinite, ReasonOutsideSource, ReasonOutsideTarget, ReasonOutsideGrid}
 }
 
-// RangeError says that a coordinate is outside what a CRS reaches. It is
-// permanent, and about this coordinate only.
+// RangeError is returned for a coordinate outside of the domain of a CRS. It is permanent and concerns this coordinate
+// only.
 type RangeError struct {
 	Reason Reason
-	CRS    *CRS    // whose domain is exceeded
+	CRS    *CRS    // the CRS whose domain is exceeded
 	X, Y   float64 // the coordinate as it was given, in its order
 }
 
-// hinted is how many candidates a hint names.
+// hinted is the number of candidates in a hint.
 const hinted = 5
 
-// Hint says what the coordinate looks like ([Guess]), as a sentence without its
-// end, or "" when nothing can be said.
+// Hint returns what the coordinate looks like ([Guess]) as a sentence without its end, or "" if no system fits.
 func (e *RangeError) Hint() string {
 	if e.Reason != ReasonOutsideSource {
 		return ""
@@ -89,7 +87,7 @@ func (e *RangeError) Hint() string {
 	return hint
 }
 
-// Error says where the limit is and what the numbers look like.
+// Error states the limit and what the numbers look like.
 func (e *RangeError) Error() string {
 	at := number64(e.X) + ", " + number64(e.Y)
 	switch e.Reason {
@@ -110,5 +108,5 @@ func (e *RangeError) Error() string {
 	}
 }
 
-// number64 writes a number with as many digits as it has.
+// number64 formats a number with all its digits.
 func number64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

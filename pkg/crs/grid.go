@@ -2,35 +2,32 @@ package crs
 
 import "math"
 
-// gridFile is a loaded grid of shifts of latitude and longitude.
+// gridFile is a loaded grid of shifts in latitude and longitude.
 type gridFile struct {
-	name     string // of the file
-	reversed bool   // it leads from the newer datum to the older one
+	name     string // name of the file
+	reversed bool   // the grid leads from the newer datum to the older one
 	parts    []gridPart
-	tops     []int // the parts that are in no other
+	tops     []int // the parts that lie in no other part
 }
 
-// gridPart is one rectangle of nodes. A denser part may lie in it.
+// gridPart is a rectangle of nodes. Denser parts can lie inside it.
 type gridPart struct {
 	name         string
-	box          Bounds // degrees; MinX is less than MaxX, perhaps below -180
+	box          Bounds // degrees; MinX is less than MaxX and can be below -180
 	stepX, stepY float64
 	columns      int
 	rows         int
 
-	// Latitude and longitude of each node, in seconds: rows from south to north,
-	// columns from east to west, and a longitude that grows westwards, as in the
-	// file. NaN is a node without a shift.
+	// values holds the shift in latitude and in longitude of each node, in seconds. Rows run from south to north and
+	// columns from east to west; longitude grows westwards, as in the file. NaN is a node without a shift.
 	values   []float32
 	children []int
 }
 
-// edge is how far outside of a part, in steps, a point still belongs to it: it is
-// there by the rounding of its digits.
+// edge is the distance in steps by which a point may lie outside of a part because its digits were rounded.
 const edge = 1e-5
 
-// place returns the longitude of a point as the part counts it, and whether the
-// point is in the part.
+// place returns the longitude of a point in the range of the part, and whether the point lies in the part.
 func (p *gridPart) place(lon, lat float64) (float64, bool) {
 	slack := edge * (p.stepX + p.stepY)
 	if lon < p.box.MinX-slack {
@@ -41,7 +38,7 @@ func (p *gridPart) place(lon, lat float64) (float64, bool) {
 	return lon, lon >= p.box.MinX-slack && lon <= p.box.MaxX+slack && lat >= p.box.MinY-slack && lat <= p.box.MaxY+slack
 }
 
-// at returns the densest part in which a point lies, or nil.
+// at returns the densest part that contains a point, or nil.
 func (f *gridFile) at(lon, lat float64) *gridPart {
 	var found *gridPart
 	candidates := f.tops
@@ -54,9 +51,8 @@ func (f *gridFile) at(lon, lat float64) *gridPart {
 	return found
 }
 
-// shift interpolates the shift of a point in degrees, eastwards and northwards,
-// between the four nodes around it (EPSG method 9615); false when it is not in the
-// part, or one of the nodes has no shift.
+// shift interpolates the shift of a point in degrees, eastwards and northwards, between the four nodes around it (EPSG
+// method 9615). It returns false if the point is outside of the part or one of the nodes has no shift.
 func (p *gridPart) shift(lon, lat float64) (dLon, dLat float64, ok bool) {
 	lon, ok = p.place(lon, lat)
 	if !ok {
@@ -71,21 +67,20 @@ func (p *gridPart) shift(lon, lat float64) (dLon, dLat float64, ok bool) {
 	return -west / 3600, dLat / 3600, !math.IsNaN(dLat + west)
 }
 
-// cell returns the cell of a place among nodes, and the part of the cell that lies
-// before it.
+// cell returns the cell of a place between nodes, and the fraction of the cell before the place.
 func cell(place float64, nodes int) (int, float64) {
 	i := max(0, min(int(math.Floor(place)), nodes-2))
 	return i, max(0, min(1, place-float64(i)))
 }
 
-// The way back is found step by step.
+// The inverse is computed by iteration.
 const (
 	maxSteps   = 12
 	converged  = 1e-12 // degrees: 0.1 µm
-	stillClose = 1e-10 // where the last bits do not settle
+	stillClose = 1e-10 // accepted if the last bits do not settle
 )
 
-// apply carries a point in degrees over; false where the grid has no shift for it.
+// apply shifts a point in degrees. It returns false if the grid has no shift for it.
 func (f *gridFile) apply(lon, lat float64, backwards bool) (float64, float64, bool) {
 	part := f.at(lon, lat)
 	if part == nil {
@@ -95,8 +90,8 @@ func (f *gridFile) apply(lon, lat float64, backwards bool) (float64, float64, bo
 	if !backwards || !ok {
 		return wrap(lon + dLon), lat + dLat, ok
 	}
-	// The point that the shift carries to lon, lat. A part is left for another one
-	// only at its edge, so that two parts that differ there do not take turns.
+	// Find the point that the shift moves to lon, lat. The iteration changes from one part to another only at the edge,
+	// so that it cannot alternate between two parts that differ there.
 	x, y := lon-dLon, lat-dLat
 	off := math.Inf(1)
 	for range maxSteps {

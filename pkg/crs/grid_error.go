@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// GridError says why a grid file cannot be used. It is permanent: the file is damaged,
-// of another kind, or not the one that its name says.
+// GridError is returned for a grid file that cannot be used. It is permanent: the file is damaged, of another format, or
+// not the grid of its name.
 type GridError struct {
 	File    string // path
-	Offset  int64  // bytes from the start; -1 when the fault is in no one place
+	Offset  int64  // bytes from the start; -1 if the fault has no single place
 	Problem string
 }
 
-// Error says where the fault is.
+// Error states where the fault is.
 func (e *GridError) Error() string {
 	if e.Offset < 0 {
 		return e.File + ": " + e.Problem
@@ -21,7 +21,7 @@ func (e *GridError) Error() string {
 	return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Problem)
 }
 
-// gridFault is a fault of a file whose path the decoder does not know.
+// gridFault is a fault in a file. The decoder does not know the path of the file.
 type gridFault struct {
 	offset  int64
 	problem string

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Grids are the grid files of a folder, read and checked. [OpenGrids] makes it; it
-// does not change, whatever becomes of the files, and several goroutines may use it.
-// A nil *Grids has no file.
+// Grids are the grid files of a folder, read and checked. [OpenGrids] creates it. It is immutable, even if the files
+// change, and several goroutines may use it. A nil *Grids has no files.
 type Grids struct {
 	folder string
 	loaded map[int]*gridFile // by the EPSG code of the operation
@@ -23,27 +22,26 @@ type Grids struct {
 
 // GridFile is one loaded file.
 type GridFile struct {
-	// Name of the file, in its folder.
+	// Name is the name of the file in its folder.
 	Name string
-	// Operation is the EPSG operation that the file is for, with code and name.
+	// Operation is the EPSG operation of the file, with code and name.
 	Operation string
 	// From and To are the geographic systems of the two datums, the older one first.
 	From, To string
 	// Metres is the accuracy of the operation.
 	Metres float64
-	// Areas are what the file covers, longitudes and latitudes of the older datum.
+	// Areas are the longitudes and latitudes that the file covers, on the older datum.
 	Areas []Bounds
-	// Nodes is how many points have a shift; 8 bytes of memory each.
+	// Nodes is the number of points with a shift. Each takes 8 bytes of memory.
 	Nodes int
 }
 
-// maxEntries is how many files a folder may have: more is the wrong folder.
+// maxEntries is the largest number of files in a folder. A folder with more is the wrong one.
 const maxEntries = 10_000
 
-// OpenGrids reads the files of a folder whose names are those of the grids that this
-// package knows ([KnownGrids]); capitals do not count. Other files stay unread, and
-// [Grids.Others] lists them. The errors are those of the file system, and a
-// [*GridError] for a file that is damaged, or is not the grid that its name says.
+// OpenGrids reads the files of a folder whose names are those of known grids ([KnownGrids]), in either case. It ignores
+// other files; [Grids.Others] lists them. It returns errors of the file system, and a [*GridError] for a file that is
+// damaged or not the grid of its name.
 func OpenGrids(folder string) (*Grids, error) {
 	names, err := listFolder(folder)
 	if err != nil {
@@ -75,18 +73,16 @@ func OpenGrids(folder string) (*Grids, error) {
 	return g, nil
 }
 
-// Folder returns the folder that was read.
+// Folder returns the path of the folder.
 func (g *Grids) Folder() string { return g.folder }
 
 // Files lists the loaded files.
 func (g *Grids) Files() []GridFile { return slices.Clone(g.files) }
 
-// Others lists the files of the folder that were not read, because no grid that is
-// known has such a name.
+// Others lists the files of the folder that were not read because their names are not those of known grids.
 func (g *Grids) Others() []string { return slices.Clone(g.others) }
 
-// KnownGrids lists the names of the grid files that can be used, each with the
-// operation that it is for. [GridFile.Areas] and Nodes are empty.
+// KnownGrids lists the names of the supported grid files, each with its operation. Areas and Nodes are empty.
 func KnownGrids() []GridFile {
 	var out []GridFile
 	for r := range rows(shiftTable) {
@@ -100,7 +96,7 @@ func KnownGrids() []GridFile {
 	return out
 }
 
-// of is the [gridSource] of what is loaded.
+// of is the [gridSource] of the loaded files.
 func (g *Grids) of(s *shift) *gridFile {
 	if g == nil {
 		return nil
@@ -108,13 +104,13 @@ func (g *Grids) of(s *shift) *gridFile {
 	return g.loaded[s.epsg]
 }
 
-// listFolder returns the names of what a folder has besides folders.
+// listFolder returns the names of the entries of a folder, without subfolders.
 func listFolder(folder string) ([]string, error) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	entries, err := f.ReadDir(maxEntries + 1)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -132,7 +128,7 @@ func listFolder(folder string) ([]string, error) {
 	return names, nil
 }
 
-// file returns the name of the file of an operation among those of a folder, or "".
+// file returns the name of the file of an operation among names, or "".
 func (s *shift) file(names []string) (name string, reversed bool) {
 	for _, known := range s.files {
 		known, reversed := strings.CutPrefix(known, "!")
@@ -144,7 +140,7 @@ func (s *shift) file(names []string) (name string, reversed bool) {
 	return "", false
 }
 
-// openFile opens a regular file, through links: a pipe would never end.
+// openFile opens a regular file and follows links. It refuses a pipe, which would never end.
 func openFile(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -160,15 +156,15 @@ func openFile(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// openShifts reads a file of NTv2 and checks that it is the one of the operation.
+// openShifts reads an NTv2 file and checks that it is the grid of the operation.
 func openShifts(folder, name string, reversed bool, s *shift) (*gridFile, error) {
 	path := filepath.Join(folder, name)
 	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	// Where the ellipsoids differ no point has the same coordinates on both.
+	defer func() { _ = f.Close() }() // opened for reading only
+	// If the ellipsoids differ, no point has the same coordinates on both.
 	holes := s.from.ellipsoid() != s.to.ellipsoid()
 	parts, err := decodeNTv2(f, size, holes)
 	if err != nil {
@@ -181,7 +177,7 @@ func openShifts(folder, name string, reversed bool, s *shift) (*gridFile, error)
 	return file, nil
 }
 
-// newGridFile makes a file of its parts.
+// newGridFile returns a file with the given parts.
 func newGridFile(name string, reversed bool, parts []gridPart) *gridFile {
 	f := &gridFile{name: name, reversed: reversed, parts: parts}
 	inner := map[int]bool{}
@@ -198,7 +194,7 @@ func newGridFile(name string, reversed bool, parts []gridPart) *gridFile {
 	return f
 }
 
-// describe says what the file is, to people.
+// describe returns the public description of the file.
 func (f *gridFile) describe(s *shift) GridFile {
 	d := GridFile{Name: f.name, Operation: s.title(), From: s.from.code(), To: s.to.code(), Metres: s.accuracy}
 	for _, p := range f.parts {
@@ -210,17 +206,16 @@ func (f *gridFile) describe(s *shift) GridFile {
 	return d
 }
 
-// A file that has the name of another one would move every point to a wrong place: its
-// nodes are compared with what the parameters between the datums give. The files that
-// were measured are 0.1 to 2.4 m off in the middle. Single nodes do not count: far out
-// at sea a grid is a guess of those who made it.
+// A file under the name of another grid would move every point to a wrong place. Therefore the nodes are compared with
+// the parameters between the datums. The measured files differ by 0.1 to 2.4 m in the median. Single nodes do not count:
+// far out at sea a grid is extrapolated.
 const (
-	maxDisagreement = 20.  // metres, of the node in the middle
-	comparedNodes   = 5000 // of each part at the most
+	maxDisagreement = 20.  // metres, of the median node
+	comparedNodes   = 5000 // at most, per part
 )
 
-// implausible says what is wrong with a file whose shifts are not those of its
-// operation, or "". Nodes without a shift do not count, but there has to be another.
+// implausible returns why the shifts of a file cannot be those of its operation, or "". It ignores nodes without a
+// shift, but at least one node must have one.
 func (f *gridFile) implausible(s *shift) string {
 	w := route(s.from, s.to, noGrids)
 	steps := stepsOf(w.legs)
@@ -244,8 +239,7 @@ func (f *gridFile) implausible(s *shift) string {
 	return ""
 }
 
-// disagreement returns how far apart a node is after its shift and after the steps, in
-// metres.
+// disagreement returns the distance in metres between a node after its shift and the same node after the steps.
 func (f *gridFile) disagreement(p *gridPart, n int, steps []datumStep) float64 {
 	lon, lat := p.box.MaxX-float64(n%p.columns)*p.stepX, p.box.MinY+float64(n/p.columns)*p.stepY
 	x, y := lon-float64(p.values[2*n+1])/3600, lat+float64(p.values[2*n])/3600

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Candidate is one or more systems that two numbers may be coordinates of.
+// Candidate is one or more systems to which two numbers can belong.
 type Candidate struct {
-	// Codes are short names. The zones of UTM stand together: from one
-	// coordinate nobody can tell which of them it is in.
+	// Codes are short names. All UTM zones of a family are one candidate, because a single coordinate does not tell the
+	// zone.
 	Codes []string
 
 	// Name is the name that they have in common, "ETRS89 / UTM north".
 	Name string
 
-	// AxisOrder is the order in which the numbers would have to be read.
+	// AxisOrder is the order in which the numbers fit.
 	AxisOrder AxisOrder
 }
 
-// String writes the codes shortly, with the name.
+// String returns the codes in short form, with the name.
 func (c Candidate) String() string {
 	s := strings.Join(shorten(c.Codes), ", ") + " (" + c.Name
 	if c.AxisOrder == AxisYX {
@@ -28,12 +28,12 @@ func (c Candidate) String() string {
 	return s + ")"
 }
 
-// Guess names the systems in whose area of use two numbers would lie, those that are
-// used most first, for a message about another one that was declared. It is empty when
-// there is none. It never decides: the same numbers are a place in many systems.
+// Guess returns the systems in whose area of use two numbers lie, the most used first. It serves messages about another
+// CRS that was declared. It is empty if none fits. It never decides, because the same numbers are a place in many
+// systems.
 //
-// Numbers in the range of longitude and latitude are only ever that; a pair in
-// the range of latitude and longitude is named as swapped.
+// Numbers in the range of longitude and latitude are only that. A pair in the range of latitude and longitude is
+// reported as swapped.
 func Guess(x, y float64) []Candidate {
 	world := Bounds{-180, -90, 180, 90}
 	degrees := Candidate{Codes: []string{"EPSG:4326", "OGC:CRS84"}, Name: "longitude and latitude", AxisOrder: AxisXY}
@@ -44,7 +44,7 @@ func Guess(x, y float64) []Candidate {
 		degrees.AxisOrder, degrees.Codes = AxisYX, degrees.Codes[:1]
 		return []Candidate{degrees}
 	case Bounds{-360, -90, 360, 90}.Contains(x, y):
-		return nil // degrees all the same, though of no system here
+		return nil // degrees, though of no supported system
 	}
 	return projectedAt(x, y)
 }
@@ -55,11 +55,11 @@ type place struct {
 	code, family string
 }
 
-// projectedAt returns the projected systems in whose area the numbers lie, in the
-// order of [Codes]. The zones of a family stand together.
+// projectedAt returns the projected systems in whose area the numbers lie, in the order of [Codes]. All zones of a
+// family are one candidate.
 func projectedAt(x, y float64) []Candidate {
 	var found []place
-	alike := map[string]bool{} // by family: what one zone says goes for all
+	alike := map[string]bool{} // by family: the answer of one zone holds for all
 	for r := range rows(systemTable) {
 		if r[colBox] == "" || !r.bounds(colBox).Contains(x, y) {
 			continue
@@ -89,13 +89,13 @@ func projectedAt(x, y float64) []Candidate {
 	return out
 }
 
-// zonesAlike reports whether the zones of the family of a code have all the same area
-// relative to their central meridian, so that one speaks for all.
+// zonesAlike reports whether all zones in the family of a code have the same area relative to their central meridian, so
+// that one zone answers for all.
 func zonesAlike(code int) bool {
 	return code > 32600 && code <= 32660 || code > 32700 && code <= 32760
 }
 
-// family returns the name of a CRS without the number of a zone.
+// family returns the name of a CRS without the number of its zone.
 func family(name string) string {
 	base, zone, found := strings.Cut(name, " zone ")
 	switch {

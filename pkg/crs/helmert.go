@@ -5,10 +5,9 @@ import "math"
 // arcSecond is one second of arc in radians.
 const arcSecond = math.Pi / 180 / 3600
 
-// helmertParameters are a transformation of geocentric coordinates by the
-// position vector convention (EPSG methods 9606 and 1033); with the signs of the
-// rotations turned they are one by the coordinate frame convention (9607, 1032),
-// without rotations and scale one by geocentric translations (9603).
+// helmertParameters are the parameters of a transformation of geocentric coordinates by the position vector convention
+// (EPSG methods 9606 and 1033). With the opposite signs of the rotations they describe the coordinate frame convention
+// (9607, 1032), and without rotations and scale geocentric translations (9603).
 type helmertParameters struct {
 	tx, ty, tz float64 // metres
 	rx, ry, rz float64 // seconds of arc
@@ -18,15 +17,14 @@ type helmertParameters struct {
 // vector is a geocentric coordinate, metres.
 type vector [3]float64
 
-// helmert is a transformation ready to use: v → matrix·(v - before) + after.
+// helmert is a prepared transformation: v → matrix·(v - before) + after.
 type helmert struct {
 	before, after vector
 	matrix        [3]vector
 }
 
-// newHelmert makes the transformation. Backwards it subtracts the translation,
-// turns back with the transposed matrix and divides by the scale; EPSG permits to
-// turn the signs of the parameters instead, which is the same to 0.1 mm.
+// newHelmert prepares a transformation. The inverse subtracts the translation, applies the transposed matrix and divides
+// by the scale. EPSG also permits the opposite signs of the parameters, which gives the same result to 0.1 mm.
 func newHelmert(p *helmertParameters, backwards bool) helmert {
 	rx, ry, rz := p.rx*arcSecond, p.ry*arcSecond, p.rz*arcSecond
 	rotation := [3]vector{
@@ -61,8 +59,7 @@ func (h *helmert) apply(v vector) vector {
 	return v
 }
 
-// geocentric returns the geocentric coordinate of a position, given in radians
-// and metres (EPSG method 9602).
+// geocentric returns the geocentric coordinate of a position in radians and metres (EPSG method 9602).
 func (l ellipsoid) geocentric(lon, lat, height float64) vector {
 	sinLat, cosLat := math.Sincos(lat)
 	sinLon, cosLon := math.Sincos(lon)
@@ -74,9 +71,8 @@ func (l ellipsoid) geocentric(lon, lat, height float64) vector {
 	}
 }
 
-// geographic returns the longitude and latitude of a geocentric coordinate in
-// radians. It is Bowring's formula, one step of which is exact to a nanometre
-// near the surface (EPSG method 9602).
+// geographic returns the longitude and latitude of a geocentric coordinate in radians. It uses Bowring's formula; one
+// step is exact to a nanometre near the surface (EPSG method 9602).
 func (l ellipsoid) geographic(v vector) (lon, lat float64) {
 	p := math.Sqrt(v[0]*v[0] + v[1]*v[1])
 	ratio := math.Sqrt(1 - l.e2) // b/a

@@ -2,14 +2,13 @@ package crs
 
 import "math"
 
-// krovak is EPSG method 1041, the conic projection of Czechia and Slovakia with
-// easting and northing: the ellipsoid is mapped conformally to a sphere, and that to
-// a cone whose axis is inclined.
+// krovak is the conic projection of Czechia and Slovakia with easting and northing (EPSG method 1041). It maps the
+// ellipsoid conformally to a sphere, and the sphere to a cone with an inclined axis.
 type krovak struct {
 	gaussSphere
 
 	sinA, cosA float64 // of the co-latitude of the cone's axis
-	cone       float64 // its constant n
+	cone       float64 // the constant n of the cone
 	radius0    float64 // of the pseudo standard parallel
 	isometric0 float64 // latitude of that parallel
 	x0, y0     float64
@@ -28,7 +27,7 @@ func (p *krovak) forward(lon, lat float64) (x, y float64) {
 	cos := 1 / math.Sqrt(1+tan*tan)
 	sin := tan * cos
 	sinV, cosV := math.Sincos(-p.alpha * lon)
-	t := math.Atanh(p.cosA*sin + p.sinA*cos*cosV) // isometric latitude over the inclined equator
+	t := math.Atanh(p.cosA*sin + p.sinA*cos*cosV) // isometric latitude relative to the inclined equator
 	d := math.Atan2(cos*sinV, p.cosA*cos*cosV-p.sinA*sin)
 	r := p.radius0 * math.Exp(p.cone*(p.isometric0-t))
 	sin, cos = math.Sincos(p.cone * d)

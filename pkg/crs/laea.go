@@ -2,8 +2,8 @@ package crs
 
 import "math"
 
-// lambertAzimuthalEqualArea is EPSG method 9820, in its oblique and equatorial
-// aspects. The polar ones have formulas of their own and no CRS here.
+// lambertAzimuthalEqualArea is EPSG method 9820 in its oblique and equatorial aspects. The polar aspects have other
+// formulas and no supported CRS.
 type lambertAzimuthalEqualArea struct {
 	ellipsoid
 
@@ -45,7 +45,7 @@ func (p *lambertAzimuthalEqualArea) inverse(x, y float64) (lon, lat float64) {
 	if rho == 0 {
 		return 0, p.geodetic.geodeticOfSine(p.sin0)
 	}
-	// Half the angle from the origin; NaN beyond the antipode.
+	// half is half the angle from the origin. It is NaN beyond the antipode.
 	half := math.Asin(rho / (2 * p.rq))
 	sinC, cosC := math.Sincos(2 * half)
 	sin := cosC*p.sin0 + dy*sinC*p.cos0/rho

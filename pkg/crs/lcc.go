@@ -2,13 +2,13 @@ package crs
 
 import "math"
 
-// lambertConformalConic is EPSG method 9802, with two standard parallels that
-// differ, and 9801, with one and a scale.
+// lambertConformalConic is EPSG method 9802, with two different standard parallels, and 9801, with one parallel and a
+// scale.
 type lambertConformalConic struct {
 	ellipsoid
 
 	geodetic   series
-	cone       float64 // its constant n
+	cone       float64 // the constant n of the cone
 	af, rf     float64 // a·F, and the radius of the parallel of the false origin
 	xOff, yOff float64
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Lookup returns the CRS of a name. The forms, whose letters may be of either
-// case, are
+// Lookup returns the CRS of a name. The case of letters does not matter. The forms are
 //
 //	EPSG:25832, OGC:CRS84, CRS84                       x, y
 //	urn:ogc:def:crs:EPSG::25832, …:EPSG:9.8:25832      order of the authority
@@ -14,9 +13,8 @@ import (
 //	http://www.opengis.net/def/crs/EPSG/0/25832        order of the authority
 //	[EPSG:25832]                                       order of the authority
 //
-// (OGC 09-048r5 for URNs and URIs, a safe CURIE as in JSON-FG for the last). The
-// version of a URN or URI is not looked at. A name of another form or code gives
-// an [*UnknownError].
+// (OGC 09-048r5 for URNs and URIs, a safe CURIE as in JSON-FG for the last). Lookup ignores the version in a URN or URI.
+// It returns an [*UnknownError] for any other form or code.
 func Lookup(name string) (*CRS, error) {
 	authority, code, byAuthority := splitName(strings.ToUpper(strings.TrimSpace(name)))
 	c := byCode(authority, code)
@@ -29,8 +27,8 @@ func Lookup(name string) (*CRS, error) {
 	return c, nil
 }
 
-// EPSG returns the CRS of an EPSG code, as the SRID of EWKB or of a database
-// column has it, in the order x, y. An unknown code gives an [*UnknownError].
+// EPSG returns the CRS with an EPSG code in the order x, y, as for the SRID of EWKB or of a database column. It returns
+// an [*UnknownError] for an unknown code.
 func EPSG(code int) (*CRS, error) {
 	if c, ok := define(code); ok {
 		return c, nil
@@ -38,8 +36,7 @@ func EPSG(code int) (*CRS, error) {
 	return nil, &UnknownError{Name: "EPSG:" + strconv.Itoa(code)}
 }
 
-// splitName takes a name in capitals apart; an empty authority means that it has
-// no known form.
+// splitName splits a name in capitals into authority and code. The authority is empty if the form is unknown.
 func splitName(name string) (authority, code string, byAuthority bool) {
 	if name == "CRS84" {
 		return "OGC", name, false
@@ -76,7 +73,7 @@ func onlyIf(condition bool, s string) string {
 	return ""
 }
 
-// byCode returns the CRS of an authority's code, or nil.
+// byCode returns the CRS with a code of an authority, or nil.
 func byCode(authority, code string) *CRS {
 	switch authority {
 	case "OGC":
@@ -95,8 +92,7 @@ func byCode(authority, code string) *CRS {
 	return nil
 }
 
-// number returns the number of an EPSG code, or something that no other code
-// follows.
+// number returns the number of an EPSG code, or a number that sorts after all codes.
 func number(code string) int {
 	_, digits, _ := strings.Cut(code, ":")
 	n, err := strconv.Atoi(digits)

@@ -2,8 +2,7 @@ package crs
 
 import "math"
 
-// mercator is EPSG method 9804, the Mercator projection of the ellipsoid whose
-// natural origin is on the equator.
+// mercator is the Mercator projection of the ellipsoid with its natural origin on the equator (EPSG method 9804).
 type mercator struct {
 	ellipsoid
 
@@ -24,8 +23,8 @@ func (p *mercator) inverse(x, y float64) (lon, lat float64) {
 	return (x - p.x0) / p.radius, p.geodetic.geodetic(math.Sinh((y - p.y0) / p.radius))
 }
 
-// webMercator is EPSG method 1024, Popular Visualisation Pseudo Mercator: the
-// formulas of the sphere applied to latitudes of the ellipsoid.
+// webMercator is Popular Visualisation Pseudo Mercator (EPSG method 1024): the formulas of the sphere, applied to
+// latitudes of the ellipsoid.
 type webMercator struct{ radius float64 }
 
 func (p webMercator) forward(lon, lat float64) (x, y float64) {

@@ -9,35 +9,34 @@ import (
 	"strings"
 )
 
-// What bounds a grid file, besides that nothing is made larger than the file is. The
-// largest one that a national survey publishes has 5 million nodes.
+// These are the limits of a grid file. In addition, no buffer is larger than the file. The largest grid that a national
+// survey publishes has 5 million nodes.
 const (
-	maxGridNodes = 16 << 20 // of all parts of a file: 268 MB of it, and half of that in memory
+	maxGridNodes = 16 << 20 // of all parts of a file: 268 MB on disk and half of that in memory
 	maxGridParts = 1000
 	maxShift     = 3600. // seconds
 )
 
-// ntv2Record is the size of a record of NTv2: a name of 8 bytes with a value of 8, or
-// the four numbers of a node.
+// ntv2Record is the size of a record of NTv2: a name of 8 bytes and a value of 8 bytes, or the four numbers of a node.
 const (
 	ntv2Record = 16
-	ntv2Head   = 11 // records, of the file and of each part
+	ntv2Head   = 11 // records in the head of the file and of each part
 )
 
-// ntv2Reader reads a file in the format NTv2 (Natural Resources Canada, GeoNTv2
-// developer's guide), of either byte order.
+// ntv2Reader reads a file in the format NTv2 (Natural Resources Canada, GeoNTv2 developer's guide), in either byte
+// order.
 type ntv2Reader struct {
 	r       io.ReaderAt
 	size    int64
-	at      int64 // of the next byte
+	at      int64 // offset of the next byte
 	order   binary.ByteOrder
-	seconds float64 // of the unit that the file has
-	holes   bool    // a node whose shifts are both exactly 0 has none
+	seconds float64 // seconds per unit of the file
+	holes   bool    // a node whose shifts are both exactly 0 has no shift
 	nodes   int
 }
 
-// decodeNTv2 reads the parts of a file. With holes a node whose shifts are both
-// exactly 0 has none: published grids fill what they do not cover so.
+// decodeNTv2 reads the parts of a file. If holes is true, a node whose shifts are both exactly 0 has no shift: published
+// grids mark nodes that they do not cover in this way.
 func decodeNTv2(r io.ReaderAt, size int64, holes bool) ([]gridPart, error) {
 	d := &ntv2Reader{r: r, size: size, holes: holes}
 	count, err := d.overview()
@@ -81,7 +80,7 @@ func (d *ntv2Reader) read(buffer []byte) error {
 	return nil
 }
 
-// head reads the records of a head, whose first one has a name.
+// head reads the records of a head. The first record must have the name first.
 func (d *ntv2Reader) head(first string) ([]byte, error) {
 	head := make([]byte, ntv2Head*ntv2Record)
 	start := d.at
@@ -125,8 +124,7 @@ func (d *ntv2Reader) overview() (int, error) {
 	return int(count), nil
 }
 
-// part reads the head and the nodes of a part, and returns the name of the one that
-// it lies in.
+// part reads the head and the nodes of a part. It returns the name of the part that contains it.
 func (d *ntv2Reader) part(i, count int) (*gridPart, string, error) {
 	start := d.at
 	head, err := d.head("SUB_NAME")
@@ -164,12 +162,12 @@ func (d *ntv2Reader) part(i, count int) (*gridPart, string, error) {
 	return p, text(head[24:32]), d.fill(p, who)
 }
 
-// nodesBetween returns how many nodes a row of nodes has that reaches from one place
-// to another; false when there are less than two, or the ends are not nodes.
+// nodesBetween returns the number of nodes in a row that runs from one place to another. It returns false if there are
+// fewer than two, or if the ends are not nodes.
 func nodesBetween(from, to, step float64) (int, bool) {
 	steps := (to - from) / step
 	whole := math.Round(steps)
-	if !(step > 0 && whole >= 1 && whole <= maxGridNodes && math.Abs(steps-whole) < 0.01) { // also for NaN
+	if !(step > 0 && whole >= 1 && whole <= maxGridNodes && math.Abs(steps-whole) < 0.01) { // written so that NaN fails
 		return 0, false
 	}
 	return int(whole) + 1, true
@@ -198,10 +196,10 @@ func (d *ntv2Reader) fill(p *gridPart, who string) error {
 	return nil
 }
 
-// shift reads one number of a node, in seconds.
+// shift decodes one number of a node, in seconds.
 func (d *ntv2Reader) shift(b []byte) float64 {
 	return float64(math.Float32frombits(d.order.Uint32(b))) * d.seconds
 }
 
-// text returns a name, without what fills it up.
+// text returns a name without its padding.
 func text(b []byte) string { return cut(strings.TrimRight(string(b), " \x00")) }

@@ -2,9 +2,8 @@ package crs
 
 import "math"
 
-// polarStereographic is EPSG method 9810, with a scale at the pole, and 9829, with a
-// parallel whose scale is 1. South of the equator it is the mirror image of the
-// north.
+// polarStereographic is EPSG method 9810, with a scale at the pole, and 9829, with a parallel of scale 1. The projection
+// of the south pole mirrors that of the north pole.
 type polarStereographic struct {
 	ellipsoid
 
@@ -14,8 +13,8 @@ type polarStereographic struct {
 	x0, y0   float64
 }
 
-// newPolarStereographic makes the projection of the pole that is the latitude of the
-// origin. The parallel counts where it is not 0, otherwise the scale does.
+// newPolarStereographic returns the projection of the pole at the latitude of the origin. It uses the parallel unless
+// that is 0, and the scale otherwise.
 func newPolarStereographic(l ellipsoid, o origin, scale, parallel float64) *polarStereographic {
 	p := &polarStereographic{ellipsoid: l, geodetic: geodeticFromConformal(l.n), sign: 1, x0: o.x, y0: o.y}
 	if o.lat < 0 {

@@ -1,22 +1,19 @@
 package crs
 
-// projection is a map projection. Longitudes are counted from its own central
-// meridian, angles are radians, lengths metres. Where it has no value it returns
-// something that is not finite, or that lies outside the domain: the caller
-// checks both.
+// projection is a map projection. Longitudes are relative to its central meridian, angles are in radians and lengths in
+// metres. Where it has no value, it returns values that are not finite or outside of the domain. The caller checks both.
 type projection interface {
 	forward(lon, lat float64) (x, y float64)
 	inverse(x, y float64) (lon, lat float64)
 }
 
-// origin is where a projection's natural or false origin lies.
+// origin is the natural or false origin of a projection.
 type origin struct {
 	lat, lon float64 // degrees; the longitude is the central meridian
 	x, y     float64 // false easting and northing in metres
 }
 
-// newProjection makes the projection of a line of systemTable; nil for a method
-// that is none.
+// newProjection returns the projection in a row of systemTable, or nil if the method is not a projection.
 func newProjection(method string, l ellipsoid, r row) projection {
 	o := origin{lat: r.number(colLatitude), lon: r.number(colMeridian), x: r.number(colX), y: r.number(colY)}
 	scale, first, second := r.number(colScale), r.number(colParallel1), r.number(colParallel2)
@@ -47,8 +44,7 @@ func newProjection(method string, l ellipsoid, r row) projection {
 	return nil
 }
 
-// methodOf returns the name and the EPSG code of a method of systemTable, for
-// people.
+// methodOf returns the name and the EPSG code of a method of systemTable for people.
 func methodOf(method string) string {
 	switch method {
 	case methodGeographic:

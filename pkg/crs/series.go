@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// series holds the coefficients of Σ cⱼ·sin(2jθ), j from 1 to 6. The conversions
-// between the latitudes of an ellipsoid are such series with coefficients that
-// are polynomials in n; to the 6th order they are exact to well below a
+// series holds the coefficients of Σ cⱼ·sin(2jθ) for j from 1 to 6. The conversions between the latitudes of an
+// ellipsoid are such series, with coefficients that are polynomials in n. The 6th order is exact to well below a
 // nanometre for the Earth.
 type series [6]float64
 
@@ -37,8 +36,8 @@ func (c *series) complexAt(xi, eta float64) (re, im float64) {
 	return sr*r1 - si*i1, sr*i1 + si*r1
 }
 
-// polynomials evaluates one polynomial in n per coefficient. The j-th begins
-// with nʲ: row j holds the factors of nʲ, nʲ⁺¹, … n⁶.
+// polynomials evaluates one polynomial in n per coefficient. Polynomial j begins with nʲ: row j holds the factors of nʲ,
+// nʲ⁺¹, … n⁶.
 func polynomials(n float64, rows [6][]float64) series {
 	var c series
 	power := n
@@ -52,8 +51,7 @@ func polynomials(n float64, rows [6][]float64) series {
 	return c
 }
 
-// geodeticFromConformal is φ - χ in terms of χ (Karney 2022, equation A7; Krüger
-// 1912, section 3).
+// geodeticFromConformal returns φ - χ as a series in χ (Karney 2022, equation A7; Krüger 1912, section 3).
 func geodeticFromConformal(n float64) series {
 	return polynomials(n, [6][]float64{
 		{2, -2. / 3, -2, 116. / 45, 26. / 45, -2854. / 675},
@@ -65,7 +63,7 @@ func geodeticFromConformal(n float64) series {
 	})
 }
 
-// geodeticFromAuthalic is φ - ξ in terms of ξ (Karney 2022, equation A10).
+// geodeticFromAuthalic returns φ - ξ as a series in ξ (Karney 2022, equation A10).
 func geodeticFromAuthalic(n float64) series {
 	return polynomials(n, [6][]float64{
 		{4. / 3, 4. / 45, -16. / 35, -2582. / 14175, 60136. / 467775, 28112932. / 212837625},
@@ -77,8 +75,7 @@ func geodeticFromAuthalic(n float64) series {
 	})
 }
 
-// nearPole is a tangent of which the latitude is that of the pole to the last bit,
-// and the square still finite.
+// nearPole is a tangent whose latitude equals that of the pole to the last bit, and whose square is still finite.
 const nearPole = 1e100
 
 // geodetic returns the latitude whose conformal latitude has the tangent tan χ.
@@ -90,9 +87,9 @@ func (c *series) geodetic(tan float64) float64 {
 	return math.Atan(tan) + c.at(2*tan/(1+square), (1-square)/(1+square))
 }
 
-// geodeticOfSine returns the latitude whose authalic latitude has this sine.
+// geodeticOfSine returns the latitude whose authalic latitude has a sine.
 func (c *series) geodeticOfSine(sin float64) float64 {
-	if math.Abs(sin) > 1 { // by the last digit at a pole, or far out
+	if math.Abs(sin) > 1 { // by rounding at a pole, or far outside
 		if math.Abs(sin) > 1+1e-9 {
 			return math.NaN()
 		}

@@ -2,9 +2,8 @@ package crs
 
 import "math"
 
-// swissObliqueMercator is the projection of the Swiss and Hungarian grids: the
-// ellipsoid is mapped conformally to a sphere, and that by an oblique Mercator
-// projection to the plane (swisstopo 2016, section 3; EPSG defines it as method 9815
+// swissObliqueMercator is the projection of the Swiss and Hungarian grids. It maps the ellipsoid conformally to a
+// sphere, and the sphere to the plane by an oblique Mercator projection (swisstopo 2016, section 3; EPSG method 9815
 // with an azimuth of 90°, formerly 9814).
 type swissObliqueMercator struct {
 	gaussSphere
@@ -33,7 +32,7 @@ func (p *swissObliqueMercator) forward(lon, lat float64) (x, y float64) {
 func (p *swissObliqueMercator) inverse(x, y float64) (lon, lat float64) {
 	l := (x - p.x0) / p.scaled
 	if math.Abs(l) > math.Pi {
-		return math.NaN(), math.NaN() // once round the sphere
+		return math.NaN(), math.NaN() // more than once round the sphere
 	}
 	tanB := math.Sinh((y - p.y0) / p.scaled)
 	cosB := 1 / math.Sqrt(1+tanB*tanB)

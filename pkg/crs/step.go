@@ -1,17 +1,16 @@
 package crs
 
-// datumStep carries a position from one datum to another: by a grid, or by the
-// parameters of a Helmert transformation.
+// datumStep moves a position from one datum to another, by a grid or by the parameters of a Helmert transformation.
 type datumStep struct {
 	grid      *gridFile
-	backwards bool // of the grid file
+	backwards bool // whether the grid file is applied backwards
 
 	helmert
 
 	from, to ellipsoid
 }
 
-// stepsOf makes the steps of a way. A null transformation takes none.
+// stepsOf returns the steps of a path. A null transformation needs no step.
 func stepsOf(legs []leg) []datumStep {
 	var out []datumStep
 	for i := range legs {
@@ -29,9 +28,8 @@ func stepsOf(legs []leg) []datumStep {
 	return out
 }
 
-// apply takes and returns degrees; false where a grid has no shift. Where parameters
-// are used the height is 0 before, and forgotten after (EPSG methods for the
-// geographic 2D domain).
+// apply takes and returns degrees. It returns false if a grid has no shift for the position. With parameters, it starts
+// from height 0 and drops the resulting height (EPSG methods for the geographic 2D domain).
 func (s *datumStep) apply(lon, lat float64) (float64, float64, bool) {
 	if s.grid != nil {
 		return s.grid.apply(lon, lat, s.backwards)

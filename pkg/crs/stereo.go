@@ -2,8 +2,8 @@ package crs
 
 import "math"
 
-// obliqueStereographic is EPSG method 9809: the ellipsoid is mapped conformally to
-// a sphere, and that from the antipode of the origin to the plane.
+// obliqueStereographic is EPSG method 9809. It maps the ellipsoid conformally to a sphere, and projects the sphere from
+// the antipode of the origin to the plane.
 type obliqueStereographic struct {
 	gaussSphere
 
@@ -35,7 +35,7 @@ func (p *obliqueStereographic) inverse(x, y float64) (lon, lat float64) {
 	dx, dy := (x-p.x0)/p.diameter, (y-p.y0)/p.diameter
 	square := dx*dx + dy*dy // tan² of half the angle from the origin
 
-	// At a pole the sine may be beyond 1 by its last digit.
+	// Rounding can make the sine exceed 1 at a pole.
 	sin := max(-1, min(1, (p.sin0*(1-square)+2*dy*p.cos0)/(1+square)))
 	l := math.Atan2(2*dx, p.cos0*(1-square)-2*dy*p.sin0)
 	return l / p.alpha, p.latitude(math.Atanh(sin))

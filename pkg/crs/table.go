@@ -17,17 +17,17 @@ import (
 //go:embed systems.csv
 var systemTable string
 
-// The columns of systemTable, whose lines are in the order of the codes.
+// These are the columns of systemTable. Its lines are sorted by code.
 const (
 	colCode       = 0  // EPSG code
-	colRank       = 1  // the place in the order of [Codes]
+	colRank       = 1  // the position in the order of [Codes]
 	colName       = 2  // in the EPSG dataset
 	colDatum      = 3  // EPSG code of the geographic system
 	colOrder      = 4  // xy or yx, the order of the authority
-	colMethod     = 5  // see newProjection
+	colMethod     = 5  // the name of a method in newProjection
 	colArea       = 6  // west, south, east, north of the area of use
-	colDomain     = 10 // the same of the domain; east is greater than west
-	colMeridian   = 14 // longitude from which the domain is judged, and of the origin
+	colDomain     = 10 // the same for the domain; east is greater than west
+	colMeridian   = 14 // the central meridian of the domain and of the projection
 	colLatitude   = 15 // of the origin
 	colX          = 16 // false easting
 	colY          = 17 // false northing
@@ -38,17 +38,17 @@ const (
 	systemColumns = 25
 )
 
-// row is one line of a table, parted into its columns.
+// row is a line of a table, split into columns.
 type row []string
 
-// number returns the number in a column, 0 when it is empty.
+// number returns the number in a column, or 0 if it is empty.
 func (r row) number(column int) float64 {
 	if r[column] == "" {
 		return 0
 	}
 	v, err := strconv.ParseFloat(r[column], 64)
 	if err != nil {
-		return math.NaN() // a test reads every line
+		return math.NaN() // never happens: a test reads every line
 	}
 	return v
 }
@@ -70,7 +70,7 @@ func (r row) bounds(column int) Bounds {
 // findSystem returns the line of systemTable with an EPSG code.
 func findSystem(code int) (row, bool) {
 	low, high := strings.IndexByte(systemTable, '\n')+1, len(systemTable)
-	for low < high { // the lines that begin from low to high are left
+	for low < high { // binary search over the byte offsets at which the line can begin
 		start := strings.LastIndexByte(systemTable[:(low+high)/2], '\n') + 1
 		line, _, _ := strings.Cut(systemTable[start:], "\n")
 		first, _, _ := strings.Cut(line, ";")
@@ -96,7 +96,7 @@ func ranked() []row {
 	return out
 }
 
-// rows returns the lines of a table without its head. A row is good until the next one.
+// rows returns the lines of a table without its head. Each row is valid until the next one.
 func rows(table string) iter.Seq[row] {
 	return func(yield func(row) bool) {
 		var r row

@@ -2,9 +2,8 @@ package crs
 
 import "math"
 
-// transverseMercator is EPSG method 9807, by Krüger's series in n to the 6th
-// order as Karney 2011 gives it (equations 11 to 36): within 5 nm up to 3,900 km
-// from the central meridian.
+// transverseMercator is EPSG method 9807 by Krüger's series in n to the 6th order (Karney 2011, equations 11 to 36). It
+// is exact to 5 nm up to 3,900 km from the central meridian.
 type transverseMercator struct {
 	ellipsoid
 
@@ -29,7 +28,7 @@ func newTransverseMercator(l ellipsoid, o origin, scale float64) *transverseMerc
 	return p
 }
 
-// kruegerForward has the coefficients α of Karney 2011, equation 35.
+// kruegerForward returns the coefficients α of Karney 2011, equation 35.
 func kruegerForward(n float64) series {
 	return polynomials(n, [6][]float64{
 		{1. / 2, -2. / 3, 5. / 16, 41. / 180, -127. / 288, 7891. / 37800},
@@ -41,7 +40,7 @@ func kruegerForward(n float64) series {
 	})
 }
 
-// kruegerInverse has the coefficients β of Karney 2011, equation 36.
+// kruegerInverse returns the coefficients β of Karney 2011, equation 36.
 func kruegerInverse(n float64) series {
 	return polynomials(n, [6][]float64{
 		{1. / 2, -2. / 3, 37. / 96, -1. / 360, -81. / 512, 96199. / 604800},
@@ -65,7 +64,7 @@ func (p *transverseMercator) forward(lon, lat float64) (x, y float64) {
 func (p *transverseMercator) inverse(x, y float64) (lon, lat float64) {
 	xi, eta := (y-p.y0)/p.radius, (x-p.x0)/p.radius
 	if math.Abs(xi) > math.Pi || math.Abs(eta) > math.Pi {
-		return math.NaN(), math.NaN() // the series is periodic: it would come round to a wrong place
+		return math.NaN(), math.NaN() // the series is periodic and would return a wrong place
 	}
 	dxi, deta := p.beta.complexAt(xi, eta)
 	sin, cos := math.Sincos(xi - dxi)

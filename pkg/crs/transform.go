@@ -6,60 +6,53 @@ import (
 	"strings"
 )
 
-// Accuracy is how far a transformed coordinate may be from the true one.
+// Accuracy is the expected distance of a transformed coordinate from the true one.
 type Accuracy struct {
-	// Metres is the accuracy in metres. It is a statement about operations, not a
-	// bound for each point.
+	// Metres is the accuracy in metres. It is a statement about operations, not a bound for each point.
 	Metres float64
 
-	// Source says where the bound comes from: the operations, by their EPSG
-	// codes, or that only the arithmetic counts.
+	// Source names where the figure comes from: the operations with their EPSG codes, or the arithmetic alone.
 	Source string
 }
 
-// arithmetic is the bound in metres where there is no change of datum. The tests
-// find less than a thousandth of it against PROJ.
+// arithmetic is the bound in metres without a change of datum. The tests measure less than a thousandth of it against
+// PROJ.
 const arithmetic = 0.001
 
-// Outside says what becomes of a coordinate for whose datums a grid is known, and
-// that no grid file covers.
+// Outside tells what happens to a coordinate that no grid file covers, if a grid is known for its datums.
 type Outside string
 
 const (
-	// OutsideRefuse makes it an error.
+	// OutsideRefuse returns an error.
 	OutsideRefuse Outside = "refuse"
-	// OutsideParameters transforms it by parameters, which are metres off: see
-	// [Transform.Fallback].
+	// OutsideParameters uses the parameters, which are metres less accurate: see [Transform.Fallback].
 	OutsideParameters Outside = "parameters"
 )
 
 // Outsides lists every [Outside].
 func Outsides() []Outside { return []Outside{OutsideRefuse, OutsideParameters} }
 
-// Transform carries coordinates from one CRS to another. [NewTransform] makes it;
-// several goroutines may use it.
+// Transform transforms coordinates from one CRS to another. [NewTransform] creates it. Several goroutines may use it.
 type Transform struct {
 	from, to *CRS
 	steps    []datumStep
 	accuracy Accuracy
-	fallback []datumStep // outside of the grids, where hasGrid and the rule allows it
-	second   Accuracy    // of fallback
+	fallback []datumStep // used outside of the grids if hasGrid is true and refuses is false
+	second   Accuracy    // accuracy of fallback
 	hasGrid  bool
-	refuses  bool // outside of the grids
+	refuses  bool // whether it refuses places outside of the grids
 	same     bool // only the axis order differs
 }
 
-// NewTransform returns the transformation between two systems without grid files, by
-// the published operations with the best stated accuracy; the way back is one with
-// the two exchanged. It fails when one of them is nil or did not come from [Lookup]
-// or [EPSG].
+// NewTransform returns the transformation between two systems without grid files. It uses the published operations with
+// the best stated accuracy. For the inverse, exchange from and to. It returns an error if one of them is nil or was not
+// created by [Lookup] or [EPSG].
 func NewTransform(from, to *CRS) (*Transform, error) {
 	return (*Grids)(nil).NewTransform(from, to, OutsideParameters)
 }
 
-// NewTransform is the function of that name with grid files: where one is loaded for
-// the datum of a system it takes the place of the parameters. With [OutsideRefuse]
-// it fails with a [*MissingGridError] where a grid is known and none is loaded.
+// NewTransform returns the transformation between two systems. A loaded grid file for the datum of a system replaces the
+// parameters. With [OutsideRefuse], it returns a [*MissingGridError] if a grid is known and none is loaded.
 func (g *Grids) NewTransform(from, to *CRS, outside Outside) (*Transform, error) {
 	if from == nil || to == nil || from.code == "" || to.code == "" {
 		return nil, errors.New("a transformation needs two coordinate reference systems, each from Lookup or EPSG")
@@ -81,8 +74,8 @@ func (g *Grids) NewTransform(from, to *CRS, outside Outside) (*Transform, error)
 	return t, nil
 }
 
-// Missing lists the names of grid files of which any would make the transformation
-// between two systems more exact, when none is loaded for it; otherwise it is empty.
+// Missing lists the names of the grid files that would make the transformation between two systems more accurate. Any
+// one of them is enough. It is empty if one is loaded or none is known.
 func (g *Grids) Missing(from, to *CRS) []string {
 	if loaded := route(from.datum, to.datum, g.of); loaded.hasGrid() {
 		return nil
@@ -105,12 +98,12 @@ func (g *Grids) Missing(from, to *CRS) []string {
 	return out
 }
 
-// hasGrid reports whether a grid is on the way.
+// hasGrid reports whether the path uses a grid.
 func (w *way) hasGrid() bool {
 	return slices.ContainsFunc(w.legs, func(l leg) bool { return l.kind == shiftGrid })
 }
 
-// stated returns the accuracy of the way and its source.
+// stated returns the accuracy of the path and its source.
 func (w *way) stated() Accuracy {
 	if len(w.legs) == 0 {
 		return Accuracy{Metres: arithmetic, Source: "both systems have the same datum, so only the arithmetic counts"}
@@ -124,23 +117,21 @@ func (t *Transform) From() *CRS { return t.from }
 // To returns the target CRS.
 func (t *Transform) To() *CRS { return t.to }
 
-// Accuracy returns how far results may be from the truth inside the areas of use
-// of both systems, and why. Operations that follow each other add up.
+// Accuracy returns the accuracy inside the areas of use of both systems, and its source. The accuracies of successive
+// operations add up.
 func (t *Transform) Accuracy() Accuracy { return t.accuracy }
 
-// UsesGrid reports whether a grid file is used.
+// UsesGrid reports whether the transformation uses a grid file.
 func (t *Transform) UsesGrid() bool { return t.hasGrid }
 
-// Fallback returns the accuracy outside of the grid files; false where such
-// coordinates are refused, and where no grid file is used.
+// Fallback returns the accuracy outside of the grid files. It returns false if such coordinates are refused or no grid
+// file is used.
 func (t *Transform) Fallback() (Accuracy, bool) { return t.second, t.hasGrid && !t.refuses }
 
-// Forward transforms one coordinate: in the unit and axis order of the source
-// CRS, to those of the target. The error is a [*RangeError] when the coordinate is
-// not finite or outside the domain of either; what comes without an error is
-// finite. Between systems that differ in their axis order only, and between
-// geographic ones of which the datums differ by a null transformation, the
-// numbers stay the same to the last bit.
+// Forward transforms one coordinate from the unit and axis order of the source CRS to those of the target. It returns a
+// [*RangeError] if the coordinate is not finite or outside of the domain of either CRS. A result without an error is
+// finite. The numbers keep their last bit if the systems differ in their axis order only, or if they are geographic and
+// their datums differ by a null transformation.
 func (t *Transform) Forward(x, y float64) (float64, float64, error) {
 	outX, outY, reason := t.convert(x, y)
 	if reason != "" {
@@ -149,7 +140,7 @@ func (t *Transform) Forward(x, y float64) (float64, float64, error) {
 	return outX, outY, nil
 }
 
-// convert transforms one coordinate, or says why it cannot.
+// convert transforms one coordinate, or returns the reason why it cannot.
 func (t *Transform) convert(x, y float64) (float64, float64, Reason) {
 	inX, inY := x, y
 	if t.from.order == AxisYX {
@@ -177,8 +168,8 @@ func (t *Transform) convert(x, y float64) (float64, float64, Reason) {
 	return outX, outY, ""
 }
 
-// shift carries a position from the datum of the source to that of the target; false
-// where no grid covers it and the parameters are not wanted.
+// shift moves a position from the datum of the source to that of the target. It returns false if no grid covers it and
+// parameters are not accepted.
 func (t *Transform) shift(lon, lat float64) (float64, float64, bool) {
 	toLon, toLat, ok := through(t.steps, lon, lat)
 	if !ok && !t.refuses {
@@ -197,7 +188,7 @@ func through(steps []datumStep, lon, lat float64) (float64, float64, bool) {
 	return lon, lat, ok
 }
 
-// refuse makes the error of a coordinate.
+// refuse returns the error for a coordinate.
 func (t *Transform) refuse(reason Reason, x, y float64) error {
 	e := &RangeError{Reason: reason, CRS: t.from, X: x, Y: y}
 	if reason == ReasonOutsideTarget {

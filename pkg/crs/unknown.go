@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// UnknownError says that a name is not one of a supported CRS. It is permanent:
-// no retry makes the name known.
+// UnknownError is returned for a name that is not the name of a supported CRS. It is permanent: a retry does not help.
 type UnknownError struct {
 	Name string // as it was given
 }
 
-// Supported lists what is supported, runs of numbers as their first and last one
-// ("EPSG:32601-32660"); [Codes] has each.
+// Supported lists the supported systems, with each run of numbers as its first and last number ("EPSG:32601-32660").
+// [Codes] lists them one by one.
 func (e *UnknownError) Supported() []string { return shorten(Codes()) }
 
 // Error joins [UnknownError.Problem] and [UnknownError.Fix].
 func (e *UnknownError) Error() string { return e.Problem() + "; " + e.Fix() }
 
-// Problem repeats the name.
+// Problem states that the name is unknown and repeats it.
 func (e *UnknownError) Problem() string {
 	return "unknown coordinate reference system " + strconv.Quote(cut(e.Name))
 }
@@ -36,12 +35,12 @@ func (e *UnknownError) Fix() string {
 }
 
 const (
-	nearest   = 4  // systems that a message names
-	nextCodes = 20 // numbers that a code may be off
+	nearest   = 4  // systems in a message
+	nextCodes = 20 // the largest difference between a code and a suggested one
 )
 
-// instead is what to name for codes that data often come with: the successor of a
-// withdrawn or private code, and the plane of a system with heights.
+// instead maps codes that often occur in data to the code to use: the successor of a withdrawn or private code, or the
+// horizontal part of a system with heights.
 func instead() map[string]string {
 	return map[string]string{
 		"900913": "3857", "3785": "3857", "102100": "3857", "102113": "3857",
@@ -49,8 +48,8 @@ func instead() map[string]string {
 	}
 }
 
-// near lists supported systems with their names: the one to name instead of a code,
-// otherwise those with almost the same digits or the next numbers.
+// near lists supported systems with their names: the replacement of a code if there is one, otherwise the systems with
+// almost the same digits or the next numbers.
 func near(name string) []string {
 	_, code, _ := splitName(strings.ToUpper(strings.TrimSpace(name)))
 	if code == "" {
@@ -74,7 +73,7 @@ func near(name string) []string {
 		case successor == r[colCode]:
 			return []string{"EPSG:" + r[colCode] + " (" + r[colName] + ")"}
 		case oneEdit(code, r[colCode]):
-			apart /= 1e6 // a mistyped digit before any other number
+			apart /= 1e6 // a mistyped digit ranks before any other difference
 		case apart > nextCodes:
 			continue
 		}
@@ -88,8 +87,7 @@ func near(name string) []string {
 	return out
 }
 
-// oneEdit reports whether one digit was changed, left out or added, or two
-// neighbours exchanged.
+// oneEdit reports whether one digit was changed, left out or added, or two neighbouring digits were exchanged.
 func oneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
