@@ -5,10 +5,9 @@ import (
 	"strconv"
 )
 
-// canonical returns the Parsing Canonical Form (specification, section Parsing
-// Canonical Form for Schemas): fullnames, no attributes but those that decide
-// how data is read, these in a fixed order, and no white space. A named type is
-// written where it is met first, and by its name from then on.
+// canonical returns the schema's Parsing Canonical Form (specification, section Parsing Canonical Form for Schemas). The
+// form has fullnames, no white space, and only the attributes that decide how data is read, in a fixed order. The
+// definition of a named type is written at its first use. Later uses write its name.
 func canonical(root *node) string {
 	c := canonicalizer{written: map[*node]bool{}}
 	c.node(root)
@@ -26,8 +25,7 @@ func (c *canonicalizer) text(parts ...string) {
 	}
 }
 
-// quoted appends a name or a symbol. The grammar of names leaves nothing to
-// escape.
+// quoted appends a name or a symbol in quotes. The grammar of names allows no character that needs escaping.
 func (c *canonicalizer) quoted(name string) { c.text(`"`, name, `"`) }
 
 func (c *canonicalizer) node(n *node) {
@@ -85,15 +83,13 @@ func each[T any](c *canonicalizer, list []T, write func(T)) {
 	}
 }
 
-// Fingerprint is the CRC-64-AVRO of a schema, in the byte order in which the
-// single-object encoding has it: the lowest byte first.
+// Fingerprint is the CRC-64-AVRO of a schema, in the byte order of the single-object encoding: the lowest byte first.
 type Fingerprint [8]byte
 
-// String returns the sixteen hexadecimal digits of the bytes in their order,
-// such as "24591da000f40103".
+// String returns the bytes in order as sixteen hexadecimal digits, such as "24591da000f40103".
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
-// emptyCRC is the CRC-64-AVRO of no bytes, and its polynomial.
+// emptyCRC is the CRC-64-AVRO of an empty input. The specification uses the same value as the polynomial.
 const emptyCRC = 0xc15d213aa4d7a795
 
 // Fingerprint returns the schema's CRC-64-AVRO (specification, section Schema
@@ -110,7 +106,7 @@ func (s *Schema) Fingerprint() Fingerprint {
 	return out
 }
 
-// crcOf is one entry of the specification's table.
+// crcOf returns the entry of the specification's fingerprint table for b.
 func crcOf(b byte) uint64 {
 	crc := uint64(b)
 	for range 8 {

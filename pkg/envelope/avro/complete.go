@@ -7,8 +7,9 @@ import (
 	"io"
 )
 
-// Complete turns JSON into Avro's JSON encoding of the schema: fields that are missing get their defaults, and a value of a union gets the
-// name of its branch where only one branch can hold it. All else is left, for [Schema.AppendText] to refuse.
+// Complete converts JSON into Avro's JSON encoding of the schema. It adds the defaults of missing fields. It wraps a
+// union value in the name of its branch if only one branch can hold the value. It leaves every other value unchanged,
+// and [Schema.AppendText] refuses the invalid ones.
 func (s *Schema) Complete(text []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -29,7 +30,8 @@ func (s *Schema) Complete(text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// complete changes a value in place, and returns it. A record whose default holds the record itself ends at a depth.
+// complete changes a value in place and returns it. The depth limit stops a record whose default contains the record
+// itself.
 func (n *node) complete(value any, depth int) any {
 	if depth++; depth > maxSchemaDepth {
 		return value
@@ -69,9 +71,9 @@ func (n *node) completeFields(object map[string]any, depth int) {
 			d := json.NewDecoder(bytes.NewReader(f.fallback))
 			d.UseNumber()
 			if d.Decode(&value) != nil {
-				continue // not in a schema that was parsed
+				continue // cannot happen in a parsed schema
 			}
-			if of.kind == kindUnion && len(of.branches) > 0 { // the default is of the first branch
+			if of.kind == kindUnion && len(of.branches) > 0 { // a default belongs to the first branch
 				object[f.name] = of.branches[0].named(of.branches[0].complete(value, depth))
 				continue
 			}
@@ -80,7 +82,7 @@ func (n *node) completeFields(object map[string]any, depth int) {
 	}
 }
 
-// completeUnion names the branch of a value, unless it is named.
+// completeUnion wraps the value in the name of its branch, unless the value already has a branch name.
 func (n *node) completeUnion(value any, depth int) any {
 	if object, ok := value.(map[string]any); ok && len(object) == 1 {
 		for _, b := range n.branches {
@@ -106,7 +108,7 @@ func (n *node) completeUnion(value any, depth int) any {
 	return only.named(only.complete(value, depth))
 }
 
-// named is a value as a union writes it.
+// named returns a value in the JSON encoding of a union: wrapped in the name of this branch, or null.
 func (n *node) named(value any) any {
 	if n.kind == kindNull {
 		return nil
@@ -114,7 +116,7 @@ func (n *node) named(value any) any {
 	return map[string]any{n.word(): value}
 }
 
-// holds reports whether the type can hold a JSON value, by its kind alone.
+// holds reports whether the type can hold a JSON value. It compares only the kinds.
 func (n *node) holds(value any) bool {
 	switch value.(type) {
 	case nil:

@@ -16,52 +16,50 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Limits bound what one datum may consist of. Zero means the default.
+// Limits bounds the size of one datum. Zero selects the default.
 type Limits struct {
 	// MaxDepth bounds the nesting of records, arrays and maps. Defaults to 64.
 	MaxDepth int
 
-	// MaxLiteralBytes bounds one string, bytes or fixed. Defaults to 8 MiB.
+	// MaxLiteralBytes bounds the length of one string, bytes or fixed. Defaults to 8 MiB.
 	MaxLiteralBytes int
 }
 
-// memoryFactor and memoryFloor bound the memory that a datum may take: 64 bytes
-// for each of its own, and a quarter of a MiB besides. Only thousands of records
-// of a few bytes come near.
+// memoryFactor and memoryFloor bound the memory of a decoded datum: 64 bytes for each byte of the datum, plus 256 KiB.
+// Only thousands of records of a few bytes each come near this bound.
 const (
 	memoryFactor = 64
 	memoryFloor  = 256 << 10
 )
 
-// DecodeError says why bytes are not what their schema says.
+// DecodeError describes why bytes do not match their schema.
 type DecodeError struct {
 	// Code is avro_decode, or the code of a limit.
 	Code classify.Code
 
-	// Path is where in the value, as a JSON pointer.
+	// Path is the position in the value, as a JSON pointer.
 	Path string
 
-	// Offset is the place in the bytes, from 0.
+	// Offset is the byte position in the data, from 0.
 	Offset int
 
-	// Rule is what was broken, Message says it, Fix says what would make it pass.
+	// Rule names the broken rule, Message describes the fault, and Fix describes how to correct it.
 	Rule, Message, Fix string
 }
 
-// Error returns one line, without payload.
+// Error returns one line without any payload.
 func (e *DecodeError) Error() string {
 	return "Avro: " + e.Message + " at byte " + strconv.Itoa(e.Offset) + "; " + e.Fix
 }
 
-// FailureCode returns the code; with [DecodeError.FailureStage] it makes the
-// error a classify.Coded.
+// FailureCode returns the code. Together with [DecodeError.FailureStage] it implements classify.Coded.
 func (e *DecodeError) FailureCode() classify.Code { return e.Code }
 
-// FailureStage returns decode.
+// FailureStage returns the decode stage.
 func (e *DecodeError) FailureStage() classify.Stage { return classify.StageDecode }
 
-// Decode reads one datum, which is all that data holds. The errors are
-// [*DecodeError]. data is not kept.
+// Decode reads one datum. It refuses data that has bytes after the datum. Its errors are of type [*DecodeError]. It does
+// not keep data.
 func (s *Schema) Decode(data []byte, limits Limits) (transform.Value, error) {
 	if limits.MaxDepth == 0 {
 		limits.MaxDepth = 64
@@ -85,14 +83,14 @@ type decoder struct {
 	data   []byte
 	at     int
 	limits Limits
-	memory int // that may still be taken
+	memory int // bytes that the datum may still take
 }
 
 func (d *decoder) fault(code classify.Code, rule, message, fix string) error {
 	return &DecodeError{Code: code, Offset: d.at, Rule: rule, Message: message, Fix: fix}
 }
 
-// under puts a segment before the path of a fault.
+// under prepends a segment to the path of a DecodeError.
 func under(segment string, err error) error {
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		e.Path = string(jsontext.Pointer("").AppendToken(segment)) + e.Path
@@ -100,12 +98,12 @@ func under(segment string, err error) error {
 	return err
 }
 
-// malformed is the fault of bytes that do not fit.
+// malformed returns the error for bytes that do not match the schema.
 func (d *decoder) malformed(rule, message string) error {
 	return d.fault(classify.CodeAvroDecode, rule, message, "is this the schema that it was written with, and all of the bytes?")
 }
 
-// spend takes memory before it is allocated.
+// spend subtracts n bytes from the memory budget before they are allocated.
 func (d *decoder) spend(n int) error {
 	if d.memory -= n; d.memory >= 0 {
 		return nil
@@ -160,7 +158,7 @@ func (d *decoder) value(n *node, depth int) (transform.Value, error) {
 		if err != nil {
 			return transform.Value{}, err
 		}
-		return d.value(n.branches[i], depth) // a union holds no union
+		return d.value(n.branches[i], depth) // the depth stays, because a union cannot contain a union
 	case kindRecord:
 		return d.record(n, depth)
 	default:
@@ -200,7 +198,7 @@ func (d *decoder) integer(n *node) (transform.Value, error) {
 	return transform.IntegerValue(i), nil
 }
 
-// textSize is about what a number takes as text.
+// textSize returns the approximate size of a number as text.
 func textSize(i int64) int {
 	if -1e7 < i && i < 1e8 {
 		return 8
@@ -208,13 +206,13 @@ func textSize(i int64) int {
 	return 24
 }
 
-// real makes a number of a float of so many bits.
+// real returns the number of a float that has the given number of bits.
 func (d *decoder) real(f float64, bits int) (transform.Value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return transform.Value{}, d.fault(classify.CodeAvroDecode, "not_finite", "a number is not finite, which JSON has no form for",
 			"write null where there is no value")
 	}
-	if bits == 32 { // the shortest form of a float is not that of the double of its value
+	if bits == 32 { // the shortest form of a float differs from the shortest form of the same value as a double
 		shortest, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', -1, 32), 64)
 		if err != nil {
 			return transform.Value{}, fmt.Errorf("read a float again: %w", err)

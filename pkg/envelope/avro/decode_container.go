@@ -19,7 +19,7 @@ func (d *decoder) take(n int) ([]byte, error) {
 	return d.data[d.at-n : d.at], nil
 }
 
-// long reads a number in zig-zag form.
+// long reads a number in zig-zag encoding.
 func (d *decoder) long() (int64, error) {
 	u, n := binary.Uvarint(d.data[d.at:])
 	switch {
@@ -48,7 +48,7 @@ func (d *decoder) length() (int, error) {
 	return int(n), nil
 }
 
-// index reads the place of a symbol or of a branch.
+// index reads the index of an enum symbol or of a union branch.
 func (d *decoder) index(n int, what string) (int, error) {
 	i, err := d.long()
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *decoder) record(n *node, depth int) (transform.Value, error) {
 	return transform.ObjectValue(members...), nil
 }
 
-// blocks reads an array or a map: blocks of a count and as many elements.
+// blocks reads an array or a map. Both are sequences of blocks, and each block has a count and as many elements.
 func (d *decoder) blocks(n *node, depth int) (transform.Value, error) {
 	if err := d.spend(containerSize); err != nil {
 		return transform.Value{}, err
@@ -97,9 +97,9 @@ func (d *decoder) blocks(n *node, depth int) (transform.Value, error) {
 	return transform.ArrayValue(items...), err
 }
 
-// elements reads the blocks of a list. What a count asks for is paid before it
-// is allocated, and no more than the bytes that are left could hold; elements
-// that take no bytes are paid one by one.
+// elements reads the blocks of a list. Before it allocates, it spends memory for the announced count, but at most for
+// one element per remaining byte. When elements that take no bytes exceed that room, it spends memory before the list
+// grows.
 func elements[T any](d *decoder, size int, read func(int) (T, error)) ([]T, error) {
 	var list []T
 	for {
@@ -111,7 +111,7 @@ func elements[T any](d *decoder, size int, read func(int) (T, error)) ([]T, erro
 		if err := d.spend(size * room); err != nil {
 			return nil, err
 		}
-		if list == nil { // what most lists are: one block, of exactly this size
+		if list == nil { // most lists have one block, so allocate exactly its size
 			list = make([]T, 0, room)
 		} else {
 			list = slices.Grow(list, room)
@@ -131,9 +131,8 @@ func elements[T any](d *decoder, size int, read func(int) (T, error)) ([]T, erro
 	}
 }
 
-// blockCount reads the count of a block; one below zero is followed by the
-// block's size in bytes, which is not needed. The count allocates nothing: the
-// list grows as its items are read.
+// blockCount reads the count of a block. The size in bytes follows a negative count, and blockCount skips it. The count
+// allocates nothing, because elements bounds the allocation by the remaining bytes.
 func (d *decoder) blockCount() (int64, error) {
 	count, err := d.long()
 	if err != nil || count >= 0 {
@@ -146,7 +145,7 @@ func (d *decoder) blockCount() (int64, error) {
 	return -count, err
 }
 
-// entry reads one key and its value.
+// entry reads one key of a map and its value.
 func (d *decoder) entry(n *node, depth int) (transform.Member, error) {
 	name, err := d.text()
 	if err != nil {
@@ -159,7 +158,7 @@ func (d *decoder) entry(n *node, depth int) (transform.Member, error) {
 	return transform.Member{Name: name, Value: value}, nil
 }
 
-// mapValue makes an object, which has no name twice.
+// mapValue returns the members as an object. It refuses duplicate names.
 func (d *decoder) mapValue(members []transform.Member) (transform.Value, error) {
 	if err := d.spend(32 * len(members)); err != nil {
 		return transform.Value{}, err

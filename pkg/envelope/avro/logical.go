@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// logical is a logical type that is understood; any other is none.
+// logical is a supported logical type. The empty value stands for every other one.
 type logical string
 
 const (
@@ -36,7 +36,7 @@ const (
 	millisecondsPerDay         = 24 * 60 * 60 * 1000
 )
 
-// setLogical notes the logical type, when there is one and it fits.
+// setLogical sets the logical type of n if the schema names a supported one that fits the type.
 func setLogical(n *node, v transform.Value) {
 	word, _ := v.Member("logicalType")
 	l := logical(word.Text())
@@ -58,7 +58,7 @@ func setLogical(n *node, v transform.Value) {
 	}
 }
 
-// setScale reads precision and scale of a decimal; false when they are not valid.
+// setScale reads the precision and scale of a decimal. It reports whether both are valid.
 func setScale(n *node, v transform.Value) bool {
 	precisionValue, _ := v.Member("precision")
 	precision, err := strconv.Atoi(precisionValue.Text())
@@ -73,7 +73,7 @@ func setScale(n *node, v transform.Value) bool {
 	return 0 <= n.scale && n.scale <= min(precision, maxDecimalScale)
 }
 
-// decimalText writes a two's complement number with its point.
+// decimalText returns a two's complement number as decimal text with its decimal point.
 func decimalText(raw []byte, scale int) string {
 	unscaled := new(big.Int).SetBytes(raw)
 	if len(raw) > 0 && raw[0]&0x80 != 0 {
@@ -93,8 +93,8 @@ func decimalText(raw []byte, scale int) string {
 	return sign + text[:len(text)-scale] + "." + text[len(text)-scale:]
 }
 
-// integerText writes an int or a long of a logical type; false when it has none,
-// and an error for a time that RFC 3339 has no form for.
+// integerText returns the text of an int or a long with a logical type. is reports whether l is a logical type of
+// integers. It refuses times that RFC 3339 cannot express.
 func integerText(l logical, i int64) (text string, is bool, err error) {
 	var t time.Time
 	layout := "2006-01-02T15:04:05.999999999"
@@ -123,7 +123,7 @@ func integerText(l logical, i int64) (text string, is bool, err error) {
 	return t.Format(layout), true, nil
 }
 
-// clock writes a time of day.
+// clock returns the text of a time of day. It refuses a time that is not inside one day.
 func clock(micros int64, inside bool) (string, bool, error) {
 	if !inside {
 		return "", true, fmt.Errorf("a time of day is beyond 24 hours")
@@ -132,7 +132,8 @@ func clock(micros int64, inside bool) (string, bool, error) {
 	return t.Format("15:04:05.999999"), true, nil
 }
 
-// bytesText writes the bytes of a logical type; false when it has none.
+// bytesText returns the text of bytes with a logical type. It reports false if the type has no logical type of bytes, or
+// if a decimal is longer than maxDecimalBytes.
 func bytesText(n *node, raw []byte) (string, bool) {
 	switch n.logical {
 	case logicalDecimal:

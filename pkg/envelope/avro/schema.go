@@ -10,14 +10,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Schema is a parsed schema. It may be used by many goroutines at once.
+// Schema is a parsed schema. It is safe for concurrent use.
 type Schema struct {
 	root      *node
 	canonical string
 	codec     func() (*goavro.Codec, error)
 }
 
-// kind is the type of a node; its words are those of the specification.
+// kind is the type of a node, in the words of the specification.
 type kind string
 
 const (
@@ -46,10 +46,10 @@ func isPrimitive(word string) bool {
 	}
 }
 
-// node is one type of a schema. A named type that is referred to is one node.
+// node is one type of a schema. All references to a named type share one node.
 type node struct {
 	kind     kind
-	name     string // fullname of a record, an enum, a fixed
+	name     string // fullname of a record, an enum or a fixed
 	fields   []field
 	symbols  []string
 	items    *node // of an array or a map
@@ -62,22 +62,22 @@ type node struct {
 type field struct {
 	name     string
 	node     *node
-	fallback []byte // JSON of the default; nil when there is none
+	fallback []byte // default as JSON; nil if the field has none
 }
 
-// SchemaError says why a schema cannot be used.
+// SchemaError describes why a schema cannot be used.
 type SchemaError struct {
-	// Path is where in the schema, as a JSON pointer.
+	// Path is the position in the schema, as a JSON pointer.
 	Path string
 
-	// Message says what is wrong.
+	// Message describes the fault.
 	Message string
 
-	// Err is the cause, when there is one.
+	// Err is the cause, or nil.
 	Err error
 }
 
-// Error returns one line.
+// Error returns the message and the path in one line.
 func (e *SchemaError) Error() string {
 	text := "the schema cannot be used: " + e.Message
 	if e.Path != "" {
@@ -89,8 +89,8 @@ func (e *SchemaError) Error() string {
 // Unwrap returns the cause.
 func (e *SchemaError) Unwrap() error { return e.Err }
 
-// Parse reads a schema. References are the texts of schemas whose named types
-// it uses, each after those that it uses itself. The error is a [*SchemaError].
+// Parse parses a schema. References are the texts of the schemas whose named types it uses. A reference must follow the
+// references that it uses itself. A fault in text returns a [*SchemaError], and a fault in a reference wraps one.
 func Parse(text string, references ...string) (*Schema, error) {
 	p := parser{named: map[string]*node{}}
 	for i, reference := range references {
@@ -113,15 +113,15 @@ func Parse(text string, references ...string) (*Schema, error) {
 	return s, nil
 }
 
-// Name returns the fullname of a record, an enum or a fixed, "" of any other.
+// Name returns the fullname of a record, an enum or a fixed. It returns "" for other types.
 func (s *Schema) Name() string { return s.root.name }
 
 // Canonical returns the schema's Parsing Canonical Form.
 func (s *Schema) Canonical() string { return s.canonical }
 
-// Encode writes data in the native form of goavro: a map for a record, a map of
-// one member for the branch of a union, and so on. Logical types are written as
-// the type below them.
+// Encode appends native, a value in goavro's native form, to dst in the binary encoding. The native form is, for
+// example, a map for a record, and a map with one member for the branch of a union. Encode writes a logical type as its
+// underlying type.
 func (s *Schema) Encode(dst []byte, native any) ([]byte, error) {
 	codec, err := s.codec()
 	if err != nil {
@@ -137,14 +137,14 @@ func (s *Schema) Encode(dst []byte, native any) ([]byte, error) {
 // maxSchemaDepth bounds the nesting of a schema.
 const maxSchemaDepth = 64
 
-// parser reads the types of a schema and knows those that have a name.
+// parser parses the types of a schema and keeps the named types that it has seen.
 type parser struct {
 	named map[string]*node
 }
 
 func (p *parser) parse(text string) (*node, error) {
 	trimmed := strings.TrimSpace(text)
-	if isPrimitive(trimmed) { // a registry may hold the bare word
+	if isPrimitive(trimmed) { // a registry may hold the bare name of a primitive type
 		return &node{kind: kind(trimmed)}, nil
 	}
 	value, err := transform.ParseValue([]byte(text))
@@ -158,7 +158,7 @@ func schemaFault(path, format string, args ...any) *SchemaError {
 	return &SchemaError{Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-// node reads one type, which stands at path inside of a namespace.
+// node parses one type at path in a namespace.
 func (p *parser) node(v transform.Value, namespace, path string, depth int) (*node, error) {
 	if depth > maxSchemaDepth {
 		return nil, schemaFault(path, "types are nested deeper than %d levels", maxSchemaDepth)
@@ -175,7 +175,7 @@ func (p *parser) node(v transform.Value, namespace, path string, depth int) (*no
 	}
 }
 
-// reference reads the name of a type.
+// reference resolves the name of a type.
 func (p *parser) reference(name, namespace, path string) (*node, error) {
 	if isPrimitive(name) {
 		return &node{kind: kind(name)}, nil
@@ -205,7 +205,7 @@ func (p *parser) union(items []transform.Value, namespace, path string, depth in
 	return n, nil
 }
 
-// word is the name of a branch: the fullname, or the word of the type.
+// word returns the name of a union branch: the fullname of a named type, or the kind of any other type.
 func (n *node) word() string {
 	if n.name != "" {
 		return n.name
@@ -213,7 +213,7 @@ func (n *node) word() string {
 	return string(n.kind)
 }
 
-// fullName resolves a name (specification, section Names).
+// fullName returns the fullname of a name in a namespace (specification, section Names).
 func fullName(name, namespace string) string {
 	if namespace == "" || strings.Contains(name, ".") {
 		return name

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// object reads a type that is written as an object.
+// object parses a type that the schema writes as a JSON object.
 func (p *parser) object(v transform.Value, namespace, path string, depth int) (*node, error) {
 	of, _ := v.Member("type")
 	if of.Kind() == transform.KindArray || of.Kind() == transform.KindObject {
@@ -41,7 +41,7 @@ func (p *parser) object(v transform.Value, namespace, path string, depth int) (*
 	}
 }
 
-// namedType reads a record, an enum or a fixed.
+// namedType parses a record, an enum or a fixed.
 func (p *parser) namedType(word kind, v transform.Value, namespace, path string, depth int) (*node, error) {
 	name, namespace, err := nameOf(v, namespace, path)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *parser) namedType(word kind, v transform.Value, namespace, path string,
 		return nil, schemaFault(path, "the type %q is defined twice", name)
 	}
 	n := &node{kind: word, name: name}
-	p.named[name] = n // before its fields: a record may hold itself
+	p.named[name] = n // before its fields, because a record may contain itself
 	switch word {
 	case kindRecord:
 		n.fields, err = p.fields(v, namespace, path, depth)
@@ -67,8 +67,8 @@ func (p *parser) namedType(word kind, v transform.Value, namespace, path string,
 	return n, err
 }
 
-// isName reports whether a word is a name (specification, section Names). The
-// parts of a fullname are held to the same grammar.
+// isName reports whether a word is a valid name (specification, section Names). If dots is true, it accepts a fullname
+// and applies the same grammar to each part.
 func isName(word string, dots bool) bool {
 	start := true
 	for i := range len(word) {
@@ -84,7 +84,7 @@ func isName(word string, dots bool) bool {
 	return !start
 }
 
-// nameOf returns the fullname of a type and the namespace of what it holds.
+// nameOf returns the fullname of a type and the namespace that applies inside the type.
 func nameOf(v transform.Value, enclosing, path string) (name, namespace string, err error) {
 	short, _ := v.Member("name")
 	namespace = enclosing

@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// Text gives a datum in Avro's JSON encoding (Avro 1.11, "JSON Encoding"): the branch of a union is an object with one
-// member named like its type, bytes are a text of the code points 0 to 255, and logical types are written as the
-// type below them.
+// Text returns a datum in Avro's JSON encoding (Avro 1.11, "JSON Encoding"). The branch of a union is an object whose
+// one member has the name of the branch type. Bytes are a string of the code points 0 to 255. Logical types are written
+// as their underlying types.
 func (s *Schema) Text(datum []byte) ([]byte, error) {
 	codec, err := s.codec()
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Schema) Text(datum []byte) ([]byte, error) {
 	return text, nil
 }
 
-// AppendText appends the datum that a text in Avro's JSON encoding describes.
+// AppendText appends the binary encoding of a datum that text holds in Avro's JSON encoding.
 func (s *Schema) AppendText(dst, text []byte) ([]byte, error) {
 	codec, err := s.codec()
 	if err != nil {
