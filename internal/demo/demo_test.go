@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	out, summary := newScreen("Ctrl-C ends the demo"), &bytes.Buffer{}
 	ended := make(chan error, 1)
-	metrics := freeAddress(t)
+	metrics := must.Get(testrun.FreeAddress())(t)
 	go func() {
 		ended <- demo.Run(ctx, demo.Options{
 			Events: events, Summary: summary, Stdout: out, Stderr: io.Discard, DataDir: dir,
@@ -200,14 +200,6 @@ func checkPages(t *testing.T, address string, pages map[string]string) {
 		res.Body.Close()
 		expect.That(t, err == nil && res.StatusCode == http.StatusOK && strings.Contains(string(body), want), "%s: status %d, %v, without %q", path, res.StatusCode, err, want)
 	}
-}
-
-// freeAddress gives an address that was free a moment ago.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T) {

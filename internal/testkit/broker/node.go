@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
@@ -99,15 +98,14 @@ func startNode(ctx context.Context, java, libs string) (_ *Broker, err error) {
 
 // configure writes the node's files and returns the broker's address.
 func (n *node) configure() (string, error) {
-	client, err := freePort()
+	addr, err := testrun.FreeAddress()
 	if err != nil {
 		return "", err
 	}
-	control, err := freePort()
+	controller, err := testrun.FreeAddress()
 	if err != nil {
 		return "", err
 	}
-	addr, controller := "127.0.0.1:"+strconv.Itoa(client), "127.0.0.1:"+strconv.Itoa(control)
 	settings := nodeSettings(controller)
 	settings["listeners"] = "PLAINTEXT://" + addr + ",CONTROLLER://" + controller
 	settings["advertised.listeners"] = "PLAINTEXT://" + addr

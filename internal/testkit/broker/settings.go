@@ -3,7 +3,6 @@ package broker
 import (
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,14 +56,4 @@ func properties(settings map[string]string) []byte {
 		out = fmt.Appendf(out, "%s=%s\n", key, settings[key])
 	}
 	return out
-}
-
-// freePort asks the operating system for a port that is free now.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }

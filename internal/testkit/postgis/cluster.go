@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	osexec "os/exec"
@@ -63,7 +62,7 @@ func newCluster(ctx context.Context) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
+	addr, err := testrun.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -180,18 +179,4 @@ func (c *cluster) output(n int) string {
 		return err.Error()
 	}
 	return string(text[max(0, len(text)-n):])
-}
-
-// freeAddr finds an address for the server. The port stays its own over a
-// restart, so it lies below the range that operating systems give to outgoing
-// connections: those could take it while the server is down.
-func freeAddr() (string, error) {
-	const low, high = 15000, 32000
-	for range 1000 {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
-		if listener, err := net.Listen("tcp", addr); err == nil {
-			return addr, listener.Close()
-		}
-	}
-	return "", fmt.Errorf("found no free port between %d and %d", low, high)
 }
