@@ -10,12 +10,12 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// live matches the keys that a running consumer can take up: rates, the rules of breakers, and the level of the log.
+// live matches the keys that a running consumer can apply: rates, breaker rules and the log level.
 var live = regexp.MustCompile(`^log\.level$|^sink\.postgis\.breaker\.|^enrich\[\d+\](\.providers\[\d+\])?\.(http|sql)\.(rate|breaker)\.`)
 
-// Changes lists the keys in which two configurations differ, in order: those that a running consumer can take up, and those
-// that need a restart. A rate or a breaker that only one of them has needs a restart, and so do those of steps when another
-// list of steps makes their places mean something else.
+// Changes returns the sorted keys in which two configurations differ. A running consumer can apply the keys in taken,
+// but not the keys in restart. A rate or a breaker that only one configuration has needs a restart. If the lists of
+// steps differ, all keys of steps need one.
 func Changes(from, to *Config) (taken, restart []string, err error) {
 	before, err := from.leaves()
 	if err != nil {
@@ -42,7 +42,7 @@ func Changes(from, to *Config) (taken, restart []string, err error) {
 	return taken, restart, nil
 }
 
-// sameSteps reports whether both have the same remote steps and providers in the same places.
+// sameSteps reports whether both configurations have the same remote steps and providers in the same order.
 func (c *Config) sameSteps(other *Config) bool {
 	return slices.EqualFunc(c.Enrich, other.Enrich, func(a, b EnrichStep) bool {
 		return a.Name == b.Name && slices.EqualFunc(a.Lookups(), b.Lookups(), func(p, q Provider) bool {
@@ -51,7 +51,7 @@ func (c *Config) sameSteps(other *Config) bool {
 	})
 }
 
-// Taking returns a copy with what a running consumer can take up of another configuration.
+// Taking returns a copy of c with those values of next that a running consumer can apply.
 func (c *Config) Taking(next *Config) *Config {
 	out := *c
 	out.Log = next.Log
@@ -94,7 +94,7 @@ func (s *SQLLookup) taking(next *SQLLookup) *SQLLookup {
 	return &out
 }
 
-// both returns next where both sides have a value.
+// both returns next if both pointers are set, and now otherwise.
 func both[T any](now, next *T) *T {
 	if now == nil || next == nil {
 		return now
@@ -102,7 +102,7 @@ func both[T any](now, next *T) *T {
 	return next
 }
 
-// tree returns the configuration as its file has it, with every default written out.
+// tree returns the configuration as the mapping that its file holds, with every default written out.
 func (c *Config) tree() (root map[string]any, err error) {
 	text, err := c.YAML()
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Config) tree() (root map[string]any, err error) {
 	return root, nil
 }
 
-// leaves returns the value of every key that has no keys below it, by its path.
+// leaves returns the value of every key that has no keys below it, by path.
 func (c *Config) leaves() (map[string]string, error) {
 	root, err := c.tree()
 	if err != nil {
@@ -143,10 +143,10 @@ func collect(value any, path string, out map[string]string) {
 	}
 }
 
-// Decisive returns what of the configuration decides what becomes of a record: how it is read, mapped, validated, enriched and
-// written, and which failures are permanent. It is what the file says with every default filled in, so neither comments nor the
-// order of keys count, nor where Kafka is and what topics are called. Files are left out: their content counts, not their path.
-// The caller may change what it gets.
+// Decisive returns the part of the configuration that determines the result for a record. This part controls how a
+// record is read, mapped, validated, enriched and written, and which failures are permanent. Every default is filled in,
+// so comments and the order of keys do not matter. Broker addresses and topic names are left out. File paths are left
+// out too, because only the content of a file matters. The caller may modify the returned map.
 func (c *Config) Decisive() (map[string]any, error) {
 	root, err := c.tree()
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Config) Decisive() (map[string]any, error) {
 	return out, nil
 }
 
-// asked leaves of a step, and of its providers, what decides the answer: not how a service is reached and how hard it is asked.
+// asked removes the keys of a step and its providers that do not affect the answer, such as timeouts and rates.
 func asked(step any) {
 	reaching := []string{"rate", "breaker", "cache", "timeout", "max_connections", "dsn_env", "dsn_file", "retries"}
 	without(step, reaching...)

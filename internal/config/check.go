@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// checker holds a decoded and filled configuration against the rules that concern more than the form of one value. A rule is passed over
-// when a value that it needs could not be read.
+// checker checks a decoded configuration, with defaults filled in, against the rules that go beyond the form of a single
+// value. It skips a rule if a value that the rule needs could not be read.
 type checker struct {
 	cfg      *Config
 	faults   *Faults
-	defaults *Config // every key as it is when nobody writes it
+	defaults *Config // every key with its default value
 }
 
 func check(cfg *Config, faults *Faults) {
@@ -35,17 +35,17 @@ func check(cfg *Config, faults *Faults) {
 	c.engine()
 }
 
-// fault notes a fault at the place where path was written.
+// fault adds a fault at the position of path.
 func (c checker) fault(path, message, fix string) {
 	at := c.cfg.origins.near(path)
 	if !c.byHand(path) {
 		at.line, at.column = at.keyLine, at.keyColumn
 	}
 	c.faults.add(Fault{Line: at.line, Column: at.column, Variable: at.variable, Path: path, Message: message, Fix: fix})
-	c.cfg.origins.crack(path) // what depends on it is not worth a fault of its own
+	c.cfg.origins.crack(path) // suppresses faults that follow from this one
 }
 
-// keyFault notes a fault of a key itself, at the place of the key.
+// keyFault adds a fault of the key itself, at the position of the key.
 func (c checker) keyFault(path, message, fix string) {
 	at := c.cfg.origins.near(path)
 	c.faults.add(Fault{Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: path, Message: message, Fix: fix})
@@ -59,7 +59,7 @@ func (c checker) sound(paths ...string) bool {
 
 func (c checker) byHand(path string) bool { return c.cfg.origins.byHand(path) }
 
-// valueAt returns the value of a key; the mappings above it are there.
+// valueAt returns the value of a key. Every mapping above the key must be present.
 func valueAt(cfg *Config, path string) reflect.Value {
 	v := reflect.ValueOf(cfg).Elem()
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
@@ -74,15 +74,16 @@ func valueAt(cfg *Config, path string) reflect.Value {
 	return v
 }
 
-// changed reports whether the value of a key differs from its default: to write that out, as the reference file does, is legal.
+// changed reports whether the value of a key differs from its default. A file may write a default out, as the reference
+// file does.
 func (c checker) changed(path string) bool {
 	return !reflect.DeepEqual(valueAt(c.cfg, path).Interface(), valueAt(c.defaults, path).Interface())
 }
 
-// given reports whether a key has a text. It has none by default.
+// given reports whether a text key is not empty. Text keys have no default.
 func (c checker) given(path string) bool { return valueAt(c.cfg, path).String() != "" }
 
-// noEffect refuses keys below path that have a text and could not take effect.
+// noEffect refuses non-empty keys below path that have no effect.
 func (c checker) noEffect(path, why, fix string, keys ...string) {
 	for _, key := range keys {
 		if c.given(path + "." + key) {
@@ -91,14 +92,14 @@ func (c checker) noEffect(path, why, fix string, keys ...string) {
 	}
 }
 
-// notBoth refuses two keys below path that mean the same.
+// notBoth refuses two keys below path that set the same thing.
 func (c checker) notBoth(path, one, other string) {
 	if c.given(path+"."+one) && c.given(path+"."+other) {
 		c.fault(path+"."+other, "both "+one+" and "+other+" are set", "keep one of the two")
 	}
 }
 
-// certificate demands both files of a client's certificate, or none.
+// certificate refuses a client certificate without its key file, and a key file without its certificate.
 func (c checker) certificate(path string) {
 	for _, pair := range [][2]string{{"cert_file", "key_file"}, {"key_file", "cert_file"}} {
 		if given, absent := pair[0], pair[1]; c.sound(path) && c.given(path+"."+given) && !c.given(path+"."+absent) {
@@ -107,7 +108,7 @@ func (c checker) certificate(path string) {
 	}
 }
 
-// distinct refuses two entries of a list with the same name.
+// distinct refuses two list entries with the same name.
 func (c checker) distinct(list, what, fix string, names []string) {
 	first := map[string]int{}
 	for i, name := range names {
@@ -120,7 +121,7 @@ func (c checker) distinct(list, what, fix string, names []string) {
 	}
 }
 
-// within demands that a time limit is within that of an attempt.
+// within refuses a time limit that is longer than the limit of one attempt.
 func (c checker) within(path string, limit Duration) {
 	if most := c.cfg.Engine.HandlerTimeout; limit > most && c.sound(path, "engine.handler_timeout") {
 		c.fault(path, fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", limit, most), "shorten it, or lengthen engine.handler_timeout")
@@ -132,7 +133,7 @@ func (c checker) kafka() {
 		c.address(entry("kafka.brokers", i), broker, "write host:port, such as kafka-1:9092", 1)
 	}
 	if listen := c.cfg.Metrics.Listen; listen != "" {
-		c.address("metrics.listen", listen, `write host:port, such as 127.0.0.1:9464, or "" to turn it off`, 0) // port 0: the system chooses one
+		c.address("metrics.listen", listen, `write host:port, such as 127.0.0.1:9464, or "" to turn it off`, 0) // port 0: the system chooses a port
 	}
 	const tls, sasl, off = "kafka.tls", "kafka.sasl", "set kafka.sasl.mechanism or remove it"
 	c.certificate(tls)
@@ -153,7 +154,8 @@ func (c checker) kafka() {
 	}
 }
 
-// address refuses what is not host:port with a port from lowest on. Only an address to listen on, whose port may be 0, needs no host.
+// address refuses text that is not host:port with a port of at least lowest. Only a listen address, for which port 0 is
+// allowed, may omit the host.
 func (c checker) address(path, address, fix string, lowest int) {
 	if !c.sound(path) {
 		return
@@ -182,7 +184,7 @@ func (c checker) engine() {
 		c.fault("engine.max_held_bytes", fmt.Sprintf("%d is less than one record may have (source.max_record_bytes %d)", e.MaxHeldBytes, most),
 			"raise it, or lower source.max_record_bytes")
 	}
-	// The transactional ids of these instances are those of the writers of the control topic and of adoptions.
+	// The writers of the control topic and of adoptions use the transactional IDs of these instance names.
 	switch e.Instance {
 	case "control":
 		c.fault("engine.instance", "control is the name under which pause and resume are written", "choose another")
@@ -191,12 +193,12 @@ func (c checker) engine() {
 	}
 }
 
-// replayer refuses two places for one index, and patterns that mean nothing.
+// replayer refuses two locations for one index, and header patterns that have no meaning.
 func (c checker) replayer() {
 	const index, headers = "replayer.index", "replayer.headers"
 	switch i := c.cfg.Replayer.Index; {
 	case !c.sound(index):
-	case isConnectionString(i.File): // not shown: it has the password in it
+	case isConnectionString(i.File): // not shown, because it contains the password
 		c.fault(index+".file", "is a connection string, and not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
 	case i.File != "" && i.DSNEnv != "":
 		c.fault(index+".file", "the index has two places: file and dsn_env", "leave one of them out")
@@ -214,8 +216,9 @@ func (c checker) replayer() {
 	}
 }
 
-// topics refuses names that Kafka does not take, each at the key that it comes from, and two uses of one topic. Kafka takes dot and
-// underscore for the same in the names of its metrics and refuses to create two topics that differ in them only.
+// topics refuses names that Kafka does not accept, each at the key that the name comes from. It also refuses to use one
+// topic twice. Kafka does not distinguish dot and underscore in metric names, and refuses to create two topics that
+// differ only in them.
 func (c checker) topics() {
 	first := map[string]string{}
 	for _, topic := range c.cfg.allTopics() {
@@ -239,7 +242,7 @@ func (c checker) topics() {
 	}
 }
 
-// namedBy returns the key that a topic name comes from: its own, or that of which it is derived.
+// namedBy returns the key that a topic name comes from: path itself, or the key that the name is derived from.
 func (c checker) namedBy(path string) string {
 	for _, candidate := range []string{path, "source.topic"} {
 		if c.byHand(candidate) {

@@ -25,7 +25,7 @@ func (c checker) enrich() {
 	c.distinct("enrich", "step", "give each step a name of its own", names)
 }
 
-// lookups checks who can answer for a step.
+// lookups checks the providers of a step.
 func (c checker) lookups(path string, step EnrichStep) {
 	alone := Provider{HTTP: step.HTTP, SQL: step.SQL}
 	switch {
@@ -76,8 +76,8 @@ func (c checker) lookup(path string, p Provider) Duration {
 	}
 }
 
-// breaker refuses a window that so many timeouts do not fit into, and more failures than requests are looked at: a breaker that
-// would never open.
+// breaker refuses a breaker that never opens: a window that is too short for that many timeouts, or more failures than
+// the breaker counts requests.
 func (c checker) breaker(path string, b *Breaker, timeout Duration, connections int) {
 	const failures, window = ".breaker.failures", ".breaker.window"
 	if b == nil || !c.sound(path+failures) {
@@ -88,7 +88,7 @@ func (c checker) breaker(path string, b *Breaker, timeout Duration, connections 
 			"raise among, or write among: 0 to look at all requests within the window")
 		return
 	}
-	// So many requests end together, and the next ones a timeout later.
+	// At most `connections` requests end together. The next ones end one timeout later.
 	least := timeout * Duration((b.Failures-1)/max(connections, 1))
 	if least >= b.Window && c.sound(path+".timeout", path+".max_connections", path+window) {
 		c.fault(path+window, fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", b.Window, connections, b.Failures, timeout, least),
@@ -130,7 +130,7 @@ func (c checker) httpLookup(path string, h *HTTPLookup) {
 	}
 }
 
-// method refuses to repeat what may not be repeated (S3-6).
+// method refuses a request that must not be repeated (S3-6).
 func (c checker) method(path string, h *HTTPLookup) {
 	switch {
 	case !c.sound(path+".method", path+".idempotent", path+".body"):
@@ -159,7 +159,7 @@ func (c checker) body(path string, value any) {
 	}
 }
 
-// preset checks the question of a WFS or a STAC API.
+// preset checks the keys of a WFS or STAC request.
 func (c checker) preset(path string, h *HTTPLookup) {
 	if h.WFS == nil && h.STAC == nil || !c.sound(path) {
 		return
@@ -221,29 +221,28 @@ func (c checker) sqlLookup(path string, s *SQLLookup) {
 	}
 }
 
-// dsn demands one place for a connection string.
+// dsn refuses a connection string without a location, or with two.
 func (c checker) dsn(path, variable, file string) {
 	switch {
 	case variable == "" && file == "" && !c.sound(path+".dsn_env", path+".dsn_file"):
 	case variable == "" && file == "":
 		c.fault(path, "says not which database", "set dsn_env to the name of the variable that holds the connection string, or dsn_file to a file with it")
-	case isConnectionString(file): // not shown: it has the password in it
+	case isConnectionString(file): // not shown, because it contains the password
 		c.fault(path+".dsn_file", "is a connection string, and not the name of a file", "write the name of a file that holds it; it has a password, which must not be in the pipeline file")
 	default:
 		c.notBoth(path, "dsn_env", "dsn_file")
 	}
 }
 
-// isConnectionString reports whether text is what a file or a variable is to hold: a URL of PostgreSQL, or keywords with a
-// password.
+// isConnectionString reports whether text is itself a connection string: a PostgreSQL URL, or keywords with a password.
 func isConnectionString(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") || strings.Contains(text, "password=")
 }
 
-// parameter is a parameter of a query.
+// parameter matches a parameter of a query.
 var parameter = regexp.MustCompile(`\$([0-9]+)`)
 
-// query refuses a query that does not fit so many arguments.
+// query refuses a query whose parameters do not match the number of arguments.
 func (c checker) query(path, query string, args int) {
 	if strings.HasSuffix(strings.TrimSpace(query), ";") {
 		c.fault(path, "ends with a semicolon", "write one select without it")

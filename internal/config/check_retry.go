@@ -14,8 +14,9 @@ import (
 
 const retryPath = "pipeline.retry_policy."
 
-// Patterns of retrying that do harm (S3-6). The rules refuse them wherever a file can ask for them: as a policy for failures that never
-// pass, a rule, a status in the retryable list, a POST that is not declared idempotent, and as a value out of its range.
+// Harmful retry patterns (S3-6). The rules refuse them in every key that can ask for them. These are policies for
+// failures that never pass, retry rules, retryable statuses, a POST that is not declared idempotent, and values out of
+// range.
 const (
 	infinite  = "infinite retries: a record that can never pass would be tried for ever; the number is bounded, and what is left over is a dead letter that can be replayed"
 	impatient = "ignoring Retry-After: the other side says when it can again, and an earlier attempt is refused and counts against us"
@@ -35,7 +36,7 @@ func (c checker) retryPolicy() {
 	}
 }
 
-// statusCodes refuses a code in both lists (S0-3). The default terminal list has already given way to the retryable codes.
+// statusCodes refuses a code in both lists (S0-3). The default terminal list already leaves out the retryable codes.
 func (c checker) statusCodes() {
 	const retryable, terminal = retryPath + "retryable_status_codes", retryPath + "terminal_status_codes"
 	if !c.sound(retryable, terminal) {
@@ -83,8 +84,8 @@ func (c checker) tiers() {
 	c.tiersAgree(path, tiers)
 }
 
-// tiersAgree holds given tiers against the given delays: with the strategy tiers both say how long the first and the longest wait is, and
-// must say the same.
+// tiersAgree checks written tiers against written delays. With the strategy tiers, both set the first and the longest
+// delay, so they must agree.
 func (c checker) tiersAgree(path string, tiers []Duration) {
 	const base, longest = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy
@@ -101,7 +102,7 @@ func (c checker) tiersAgree(path string, tiers []Duration) {
 	}
 }
 
-// policies holds the policies per category against the taxonomy and against the policy that they override.
+// policies checks the policies per category against the taxonomy and against the policy that they override.
 func (c checker) policies() {
 	known := texts(classify.RetriedCategories())
 	for _, category := range slices.Sorted(maps.Keys(c.cfg.Pipeline.RetryPolicy.Policies)) {
@@ -121,7 +122,7 @@ func (c checker) policies() {
 	}
 }
 
-// categoryDelays refuses a cap below the base, wherever each of the two comes from.
+// categoryDelays refuses a longest delay below the base delay, whether written or inherited.
 func (c checker) categoryDelays(path string, category classify.Category) {
 	const base, longest = "base_delay_seconds", "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy.Engine().For(category)
@@ -145,7 +146,7 @@ func (c checker) categoryDelays(path string, category classify.Category) {
 		"set both, max_delay_seconds not below base_delay_seconds")
 }
 
-// retryRules refuses rules that name nothing, and those that would try again what no attempt fixes (S3-6).
+// retryRules refuses rules that match no failure, and rules that retry a failure that no attempt can fix (S3-6).
 func (c checker) retryRules() {
 	for i, r := range c.cfg.Pipeline.RetryPolicy.Rules {
 		path := entry(retryPath+"rules", i)

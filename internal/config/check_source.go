@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// source refuses what would be ignored, and an input that could not be read.
+// source refuses keys that have no effect, and a source that cannot be decoded.
 func (c checker) source() {
 	s := c.cfg.Source
 	if !c.sound("source") {
@@ -44,7 +44,7 @@ func (c checker) source() {
 	}
 }
 
-// output refuses Avro that nobody could read, or that would not say where its coordinates are.
+// output refuses Avro output that no consumer can read, or that cannot record its coordinate system.
 func (c checker) output() {
 	const avro, target = "output.avro.", "transform.geometry.target_crs"
 	o, geometry := c.cfg.Output, c.cfg.Transform.Geometry
@@ -70,7 +70,7 @@ func (c checker) output() {
 	}
 }
 
-// registry checks the address of the schema registry and who it is shown.
+// registry checks the URL of the schema registry and the credentials for it.
 func (c checker) registry() {
 	const path = "schema_registry"
 	keys := []string{"username", "username_env", "password_env", "password_file", "token_env", "token_file"}
@@ -104,7 +104,7 @@ func (c checker) registryURLs(path string) {
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 			c.fault(path+".url", fmt.Sprintf("server %d is no URL of http or https", i+1), "write such as https://registry:8081")
 			return
-		case u.User != nil: // not shown: it is the secret
+		case u.User != nil: // not shown, because it contains the secret
 			c.fault(path+".url", "has a user in it", "name the secrets with username and password_env, or token_env")
 			return
 		case u.RawQuery != "" || u.Fragment != "":
@@ -118,7 +118,7 @@ func (c checker) registryURLs(path string) {
 	}
 }
 
-// governance holds the rules about marks together.
+// governance checks the rules about marks.
 func (c checker) governance() {
 	g := c.cfg.Governance
 	for path, m := range map[string]Mark{"governance.care": g.Care, "governance.sovereignty": g.Sovereignty, "governance.lineage": g.Lineage} {
@@ -158,7 +158,7 @@ func (c checker) mark(path string, m Mark) {
 	}
 }
 
-// tolerance refuses to wait for a code that no failure has.
+// tolerance refuses codes in hold_on that no failure has.
 func (c checker) tolerance() {
 	codes := texts(classify.Codes())
 	for i, code := range c.cfg.Pipeline.Tolerance.HoldOn {
@@ -174,8 +174,8 @@ func (c checker) tolerance() {
 	}
 }
 
-// transform asks pkg/transform whether it can run the mapping, and gives its faults their places in the file. A fault of a value that
-// could not even be read is left out: it is reported already.
+// transform asks pkg/transform whether it can run the mapping, and adds the faults at their positions in the file. It
+// leaves out faults of values that could not be read, because the decoder already reports them.
 func (c checker) transform() {
 	if !c.cfg.origins.intact("transform") {
 		return
@@ -186,7 +186,7 @@ func (c checker) transform() {
 	}
 	for _, f := range refused.Faults {
 		path := join("transform", f.Path)
-		if f.Path == "min_decimals" { // where the file has it
+		if f.Path == "min_decimals" { // the key that holds it in the file
 			path = "pipeline.tolerance.min_decimals"
 		}
 		if c.sound(path) {
@@ -195,8 +195,8 @@ func (c checker) transform() {
 	}
 }
 
-// Mapping returns the transform part, ready for transform.New: it knows the line of each of its rules, so that an error of a record can
-// name it. The reference sets are still to be added.
+// Mapping returns the transform section for transform.New, with the line number of each rule. Errors about a record can
+// then name the line. The caller adds the reference sets.
 func (c Config) Mapping() transform.Config {
 	out := c.Transform
 	if c.origins == nil {

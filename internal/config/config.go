@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Config is one pipeline file after [Load]: every default is filled in and every rule has been
-// checked. It holds no secret, so it may be printed, logged and shown.
+// Config is one pipeline file after [Load], with every default filled in and every rule checked. It holds no secret, so
+// it may be printed, logged and shown.
 type Config struct {
 	// Pipeline says what the pipeline is called, how it retries and what it tolerates. Mandatory.
 	Pipeline Pipeline `jsonschema:"required" yaml:"pipeline"`
@@ -52,8 +52,8 @@ type Config struct {
 	// Engine tunes the process: how much at once, how long, how often.
 	Engine Engine `yaml:"engine"`
 
-	origins  *origins     // where each value was written; see Position
-	uncapped *RetryPolicy // as the file has it, when CI lowered the attempts; see CappedByCI
+	origins  *origins     // position of each value; see Position
+	uncapped *RetryPolicy // the policy of the file, if CI lowered the attempts; see CappedByCI
 }
 
 // Pipeline is the part of the file that the first source document shows (S0-1).
@@ -103,8 +103,8 @@ type Dedupe struct {
 	MaxKeys int `jsonschema:"minimum=1,maximum=1000000000,default=10000000" yaml:"max_keys"`
 }
 
-// YAML returns the configuration in the form of its file, with every default written out. What
-// it prints loads again and gives an equal configuration.
+// YAML returns the configuration in the form of its file, with every default written out. Loading the result returns an
+// equal configuration.
 func (c Config) YAML() ([]byte, error) {
 	out, err := yaml.Marshal(c)
 	if err != nil {
@@ -125,7 +125,7 @@ type Log struct {
 	Level LogLevel `jsonschema:"enum=debug,enum=info,enum=warn,enum=error,default=info" yaml:"level"`
 }
 
-// Slog returns the level as the standard library has it.
+// Slog returns the level as a level of the standard library.
 func (l LogLevel) Slog() slog.Level {
 	switch l {
 	case LogDebug:
@@ -193,10 +193,10 @@ type Mark struct {
 	Deny []string `jsonschema:"uniqueItems=true" yaml:"deny"`
 }
 
-// Read reports whether the mark is read at all.
+// Read reports whether records are read for this mark.
 func (m Mark) Read() bool { return m.Header != "" || m.Field != "" }
 
-// On reports whether any mark is read, and so whether there is a governance ledger.
+// On reports whether any mark is read. If so, there is a governance ledger.
 func (g Governance) On() bool { return g.Care.Read() || g.Sovereignty.Read() || g.Lineage.Read() }
 
 // Energy is what measured CPU seconds are multiplied with (S3-7).
@@ -231,8 +231,8 @@ type ReplayerIndex struct {
 	DSNEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"dsn_env"`
 }
 
-// Place returns where the index is: a file, the address of a database, or "" for the default. The
-// error names the variable that is empty.
+// Place returns the location of the index: a file, a database address, or "" for the default. The error names the
+// variable that is empty.
 func (i ReplayerIndex) Place() (Secret, error) {
 	if i.DSNEnv == "" {
 		return NewSecret(i.File), nil

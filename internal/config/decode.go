@@ -9,25 +9,26 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// maxDepth bounds how deep mappings and lists may be nested.
+// maxDepth limits the nesting of mappings and lists.
 const maxDepth = 32
 
-// decoder writes a YAML tree into Go values and notes every fault on its way. It never stops at the first: a value that cannot be read
-// keeps its default, and origins knows that it is broken.
+// decoder writes a YAML tree into Go values and collects all faults. It does not stop at the first fault. A value that
+// cannot be read keeps its default, and origins marks it as broken.
 type decoder struct {
 	faults   *Faults
 	origins  *origins
-	variable string // set while the value of an environment variable is decoded
-	foreign  bool   // what is decoded is no pipeline file
+	variable string // set while the decoder reads the value of an environment variable
+	foreign  bool   // the document is not a pipeline file
 	depth    int
 }
 
-// Decode reads one strict YAML document of another kind than a pipeline file, such as a scenario of `consumer simulate`, into a struct
-// whose fields have the tags of this package: yaml, jsonschema, least, most. into is a pointer to it; its defaults are filled in. check,
-// which may be nil, is called when every value could be read; it reports what is wrong beyond the form of one value, path being in the
-// form providers[0].latency. The error is a [*Faults] that lists everything.
+// Decode reads one strict YAML document that is not a pipeline file, such as a scenario of `consumer simulate`. It fills
+// in the defaults and writes the values into the struct that into points to. The fields of the struct have the tags of
+// this package: yaml, jsonschema, least, most.
 //
-// The environment overrides nothing here: what such a file says, it says for everybody.
+// Decode calls check if every value could be read and check is not nil. check reports faults that go beyond the form of
+// a single value. Its paths have the form providers[0].latency. The error is a [*Faults] that lists every fault.
+// Environment variables do not override anything here, so that such a file means the same for every user.
 func Decode(name string, text []byte, into any, check func(fault func(path, message, fix string))) error {
 	d := &decoder{faults: &Faults{Name: name}, origins: newOrigins(), foreign: true}
 	root := reflect.ValueOf(into).Elem()
@@ -44,7 +45,7 @@ func Decode(name string, text []byte, into any, check func(fault func(path, mess
 	return d.faults.err()
 }
 
-// fault notes what is wrong with path at the given place and marks it as broken.
+// fault adds a fault of path at the given position and marks path as broken.
 func (d *decoder) fault(path string, line, column int, message, fix string) {
 	d.origins.crack(path)
 	f := Fault{Line: line, Column: column, Path: path, Message: message, Fix: fix}
@@ -59,8 +60,8 @@ func (d *decoder) faultAt(path string, n ast.Node, message, fix string) {
 	d.fault(path, line, column, message, fix)
 }
 
-// document fills in the defaults of root and reads one YAML document into it. It returns false when the text is no YAML: without a tree
-// every further fault would be a guess.
+// document fills in the defaults of root and reads one YAML document into it. It returns false if the text is not YAML.
+// Without a tree, every further fault would be a guess.
 func (d *decoder) document(text []byte, root reflect.Value) bool {
 	applyDefaults(root)
 	node, ok := d.parse(text)
@@ -70,7 +71,7 @@ func (d *decoder) document(text []byte, root reflect.Value) bool {
 	return ok
 }
 
-// parse returns the tree of a text, nil for an empty one.
+// parse returns the tree of a text, or nil for an empty text.
 func (d *decoder) parse(text []byte) (node ast.Node, ok bool) {
 	ok = true
 	node = readDocument(text, func(line, column int, message, fix string) {
@@ -114,7 +115,7 @@ func (d *decoder) value(path string, n ast.Node, v reflect.Value, r rules) {
 	}
 }
 
-// plain refuses what YAML has beyond values: what is read must be what is written at that place.
+// plain refuses anchors, aliases, merge keys and tags. The value of a key must be written at that key.
 func (d *decoder) plain(path string, n ast.Node) bool {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
@@ -153,7 +154,7 @@ func (d *decoder) table(path string, n ast.Node, v reflect.Value, r rules) {
 	}
 }
 
-// free returns a value whose type the key leaves open, such as a constant: nil, bool, int64, float64, string, []any or map[string]any.
+// free returns a value of any type, such as a constant: nil, bool, int64, float64, string, []any or map[string]any.
 func (d *decoder) free(path string, n ast.Node) any {
 	w := readScalar(n)
 	var whole int64
@@ -182,7 +183,7 @@ func (d *decoder) free(path string, n ast.Node) any {
 	return nil
 }
 
-// pairs calls each for every key of a mapping, with its name and path, and reports doubled ones.
+// pairs calls each for every key of a mapping, with its name and path, and reports duplicate keys.
 func (d *decoder) pairs(path string, n ast.Node, want string, each func(name, child string, pair *ast.MappingValueNode)) {
 	pairs, ok := pairsOf(n)
 	if !ok {
@@ -208,7 +209,7 @@ func (d *decoder) pairs(path string, n ast.Node, want string, each func(name, ch
 	}
 }
 
-// note remembers where path was written.
+// note records the position of path.
 func (d *decoder) note(path string, key, value ast.Node) {
 	at := place{variable: d.variable}
 	if d.variable == "" {
@@ -241,7 +242,7 @@ func (d *decoder) list(path string, n ast.Node, v reflect.Value, r rules) {
 	d.checkList(path, line, column, out, r)
 }
 
-// makeList makes a list of n entries; one without any is nil, so that equal files give equal configurations.
+// makeList returns a slice of n entries, or nil if n is 0, so that equal files decode to equal configurations.
 func makeList(t reflect.Type, n int) reflect.Value {
 	if n == 0 {
 		return reflect.Zero(t)
@@ -249,7 +250,7 @@ func makeList(t reflect.Type, n int) reflect.Value {
 	return reflect.MakeSlice(t, n, n)
 }
 
-// checkList holds a list against its rules.
+// checkList checks a list against its rules.
 func (d *decoder) checkList(path string, line, column int, list reflect.Value, r rules) {
 	if list.Len() < r.minItems {
 		d.fault(path, line, column, fmt.Sprintf("has %d entries, needs at least %d", list.Len(), r.minItems), "add one or remove the key")
@@ -281,7 +282,7 @@ func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	return nil, false
 }
 
-// keyName is the text of a key; false for an alias, a merge key or a key that is itself a mapping.
+// keyName returns the text of a key. It returns false for an alias, a merge key or a key that is itself a mapping.
 func keyName(n ast.MapKeyNode) (string, bool) {
 	switch k := n.(type) {
 	case *ast.StringNode:
@@ -292,8 +293,8 @@ func keyName(n ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// missing reports every mandatory key below v that was not written, at the line of its parent. Of a mapping that is missing as a whole,
-// only the mapping is reported.
+// missing reports every absent mandatory key below v, at the line of its parent. If a whole mapping is absent, missing
+// reports only the mapping.
 func (d *decoder) missing(path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -310,7 +311,7 @@ func (d *decoder) missing(path string, v reflect.Value) {
 			switch {
 			case !k.rules().required || d.origins.written(child):
 				d.missing(child, v.Field(k.index))
-			case !d.origins.broken[path]: // else nobody knows what the parent holds
+			case !d.origins.broken[path]: // the keys of a broken parent are unknown
 				at := d.origins.near(path)
 				d.origins.crack(child)
 				d.faults.add(Fault{
@@ -319,11 +320,11 @@ func (d *decoder) missing(path string, v reflect.Value) {
 				})
 			}
 		}
-	default: // one value: it has nothing below it
+	default: // a single value has no keys below it
 	}
 }
 
-// exampleOf shows how a mandatory key is written.
+// exampleOf returns an example of a mandatory key for a message.
 func exampleOf(k key) string {
 	switch {
 	case k.tag.Get("example") != "":

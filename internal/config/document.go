@@ -14,19 +14,21 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxFileBytes bounds the file: the YAML parser's time grows with the square of its length.
+// maxFileBytes limits the size of the file, because the YAML parser's time grows with the square of the length.
 const maxFileBytes = 64 << 10
 
-// maxBrackets bounds the brackets that may be open at once; maxDepth is below it.
+// maxBrackets limits the number of brackets that are open at once. It is larger than maxDepth.
 const maxBrackets = 200
 
-// maxKeys bounds the keys of a file: the parser copies a mapping for each of its keys. A file of 64 KiB has some thousands.
+// maxKeys limits the number of keys in a file, because the parser copies a mapping for each of its keys. A file of 64
+// KiB has some thousands of keys.
 const maxKeys = 10_000
 
-// reporter is told what is wrong with a text itself, and what to do about it.
+// reporter receives each fault of the text itself, with the fix.
 type reporter = func(line, column int, message, fix string)
 
-// readDocument parses text into its one YAML document. What is wrong with the text itself goes to report, and the node is nil.
+// readDocument parses text as a single YAML document. If the text itself has a fault, readDocument calls report and
+// returns nil.
 func readDocument(text []byte, report reporter) ast.Node {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(text) > maxFileBytes {
@@ -50,14 +52,14 @@ func readDocument(text []byte, report reporter) ast.Node {
 	return body
 }
 
-// parse turns a panic of the parser into an error: no text may take the process down.
+// parse turns a panic of the parser into an error, so that no text can crash the process.
 func parse(text []byte) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the YAML parser cannot read this text (%v)", r)
 		}
 	}()
-	// Duplicate keys are let through here, so that the decoder reports all of them at once.
+	// The parser accepts duplicate keys, so that the decoder can report all of them at once.
 	return parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 }
 
@@ -79,7 +81,7 @@ func reportSyntax(err error, report reporter) {
 	report(line, column, "not YAML: "+syntax.GetMessage(), fix)
 }
 
-// onlyDocument returns the body of the only document; nil, without a report, for an empty file.
+// onlyDocument returns the body of the only document. It returns nil for an empty file, without a report.
 func onlyDocument(file *ast.File, report reporter) ast.Node {
 	var body ast.Node
 	for _, doc := range file.Docs {
@@ -96,9 +98,9 @@ func onlyDocument(file *ast.File, report reporter) ast.Node {
 	return body
 }
 
-// scan finds what the YAML parser must not be given: characters that YAML forbids, and so many open brackets, lists begun in one line or
-// keys that its time, which grows with the square of their number, would be long. Those in texts count too, which does no harm: texts
-// close what they open, or have few.
+// scan finds text that the YAML parser must not receive. This is a character that YAML forbids, or too many open
+// brackets, keys or lists that begin on one line. The parser's time grows with the square of their number. scan also
+// counts those inside quoted text. This is harmless, because such text has few of them or closes its brackets.
 func scan(text []byte) (line, column int, message, fix string) {
 	line, column = 1, 1
 	open, begun, keys := 0, 0, 0
@@ -132,7 +134,8 @@ func scan(text []byte) (line, column int, message, fix string) {
 	return 0, 0, "", ""
 }
 
-// start is where a node begins. The token of a mapping is its first colon, so its first key is taken.
+// start returns the position where a node begins. The token of a mapping is its first colon, so start uses its first
+// key.
 func start(n ast.Node) (line, column int) {
 	switch m := n.(type) {
 	case *ast.MappingNode:
@@ -148,8 +151,8 @@ func start(n ast.Node) (line, column int) {
 	return 1, 1
 }
 
-// lostTab finds the first plain text, a key or a value, that has a tab inside and was read without it: "a<tab>b" as "ab", where YAML
-// keeps it. What is in quotes or in a block text keeps its tabs.
+// lostTab finds the first plain key or value that contains a tab that the parser dropped. The parser reads "a<tab>b" as
+// "ab", but YAML keeps the tab. Quoted and block text keeps its tabs.
 func lostTab(body ast.Node) (line, column int, found bool) {
 	if body == nil {
 		return 0, 0, false

@@ -26,7 +26,7 @@ type EnrichStep struct {
 	Retries int `jsonschema:"minimum=0,maximum=10,default=3" yaml:"retries"`
 }
 
-// Lookups returns the providers of the step in their order, whichever way they were written.
+// Lookups returns the providers of the step in order, for the short and the long form.
 func (s EnrichStep) Lookups() []Provider {
 	if s.HTTP != nil || s.SQL != nil {
 		return []Provider{{Name: s.Name, HTTP: s.HTTP, SQL: s.SQL}}
@@ -34,7 +34,7 @@ func (s EnrichStep) Lookups() []Provider {
 	return s.Providers
 }
 
-// at iterates over the providers of the step, whichever way they were written, with their paths below that of the step.
+// at iterates over the providers of the step with their paths below path, for the short and the long form.
 func (s EnrichStep) at(path string) iter.Seq2[string, Provider] {
 	return func(yield func(string, Provider) bool) {
 		if (s.HTTP != nil || s.SQL != nil) && !yield(path, Provider{Name: s.Name, HTTP: s.HTTP, SQL: s.SQL}) {
@@ -58,11 +58,11 @@ type Provider struct {
 	SQL *SQLLookup `yaml:"sql,omitempty"`
 }
 
-// Bounds are the keys that protect a provider, whichever way it is asked.
+// Bounds are the keys that protect a provider, for HTTP and SQL.
 type Bounds struct {
-	Timeout        Duration // of one request
-	MaxConnections int      // concurrent requests
-	Rate           *Rate    // nil if there is none, like the following
+	Timeout        Duration // limit for one request
+	MaxConnections int      // limit for concurrent requests
+	Rate           *Rate    // nil if there is none; the same applies to the fields below
 	Cache          *Cache
 	Breaker        *Breaker
 }
@@ -114,7 +114,7 @@ type Breaker struct {
 	Successes int `jsonschema:"minimum=1,maximum=1000,default=2" yaml:"successes"`
 }
 
-// Opens returns how many failures in a row open the breaker, after requests that all succeeded.
+// Opens returns the number of consecutive failures that open the breaker after a run of successful requests.
 func (b Breaker) Opens() int {
 	return max(b.Failures, int(math.Ceil(b.FailureRate*float64(b.Among))))
 }
@@ -205,12 +205,13 @@ type SQLLookup struct {
 	Breaker *Breaker `yaml:"breaker,omitempty"`
 }
 
-// DSN reads the connection string from where it is kept. path names the keys in errors.
+// DSN reads the connection string from the environment variable or the file. Errors name keys below path.
 func (s SQLLookup) DSN(path string) (Secret, error) {
 	return ReadSecret(path+".dsn", "connection string", s.DSNEnv, s.DSNFile)
 }
 
-// fillBreakers gives each breaker the values of its preset that were not written. Those of steady are the defaults.
+// fillBreakers sets the values of each breaker that were not written to those of its preset. The preset steady has the
+// default values.
 func fillBreakers(c *Config) {
 	if s := c.Sink.PostGIS; s != nil {
 		c.fillBreaker("sink.postgis.breaker", &s.Breaker)

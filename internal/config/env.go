@@ -8,24 +8,24 @@ import (
 	"unicode"
 )
 
-// variablePrefix begins every environment variable that overrides a key.
+// variablePrefix is the prefix of every environment variable that overrides a key.
 const variablePrefix = "SWITCHBACK_"
 
-// testPrefix begins the variables of the project's own tests. They override no key, and no command reads them.
+// testPrefix is the prefix of the variables of the project's own tests. They override no key, and no command reads them.
 const testPrefix = variablePrefix + "TEST_"
 
-// OtherVariables lists the environment variables that begin with SWITCHBACK_ and override no key
-// of the file. The variables that the *_env keys name are legal too, and those that begin with SWITCHBACK_TEST_.
+// OtherVariables returns the environment variables that begin with SWITCHBACK_ and override no key of the file.
+// Variables that *_env keys name, and variables that begin with SWITCHBACK_TEST_, are also legal.
 func OtherVariables() []string {
 	return []string{
-		"SWITCHBACK_REPLAY_KEY",  // a secret: the keys that sign replays, see internal/proof
-		"SWITCHBACK_CONFIG",      // which pipeline file is read, see internal/cli
-		"SWITCHBACK_KAFKA_IMAGE", // of the project's tests: the image of the broker's container
+		"SWITCHBACK_REPLAY_KEY",  // a secret: the keys that sign replays; see internal/proof
+		"SWITCHBACK_CONFIG",      // the path of the pipeline file; see internal/cli
+		"SWITCHBACK_KAFKA_IMAGE", // for the project's tests: the image of the broker's container
 	}
 }
 
-// Variable returns the environment variable that overrides a key: SWITCHBACK_ENRICH_0_HTTP_URL
-// for enrich[0].http.url.
+// Variable returns the name of the environment variable that overrides a key: SWITCHBACK_ENRICH_0_HTTP_URL for
+// enrich[0].http.url.
 func Variable(path string) string {
 	return variablePrefix + strings.Map(func(r rune) rune {
 		switch r {
@@ -38,19 +38,19 @@ func Variable(path string) string {
 	}, path)
 }
 
-// environment overrides keys from variables.
+// environment overrides keys with the values of environment variables.
 type environment struct {
 	lookup func(string) string
-	names  []string               // what is set and begins with the prefix; nil when it cannot be listed
-	known  map[string]bool        // every variable that a key of this file has, and those that it names
-	flags  map[string]commandFlag // what outranks a variable
+	names  []string               // variables that are set and begin with the prefix; nil if they cannot be listed
+	known  map[string]bool        // variables of the keys of this file, and variables that *_env keys name
+	flags  map[string]commandFlag // flags that take precedence over variables
 }
 
-// commandFlag is a flag of a command and its value, "" for none.
+// commandFlag is a command-line flag and its value, or "" if the flag is not set.
 type commandFlag struct{ name, value string }
 
-// connecting returns an environment in which flags outrank variables, and that has only how Kafka and its registry are reached: a variable
-// that names topics must not change which DLQ is meant.
+// connecting makes flags take precedence over variables, and returns e. It hides all variables except those for Kafka
+// and the schema registry, because a variable that names topics must not change the selected DLQ.
 func (e *environment) connecting(flags map[string]commandFlag) *environment {
 	e.flags = flags
 	lookup := e.lookup
@@ -80,8 +80,8 @@ func newEnvironment(lookup func(string) string, environ []string) *environment {
 	return e
 }
 
-// apply overrides every key below v that has a variable. A key that is a list or a mapping with free keys is overridden as a whole first,
-// its entries after.
+// apply overrides every key below v that has a variable. It overrides a list, or a mapping with free keys, as a whole
+// before the entries.
 func (e *environment) apply(d *decoder, v reflect.Value) { e.walk(d, "", v, rules{}) }
 
 func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
@@ -96,7 +96,7 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 	default:
 		e.override(d, path, v, r)
 		if strings.HasSuffix(path, "_env") {
-			e.known[v.String()] = true // it names a variable
+			e.known[v.String()] = true // the value is the name of a variable
 		}
 		if v.Kind() == reflect.Slice && !isScalar(v.Type().Elem()) {
 			for i := range v.Len() {
@@ -106,7 +106,7 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 	}
 }
 
-// walkPointer sets an absent mapping only when a variable writes into it.
+// walkPointer creates an absent mapping only if a variable sets a key in it.
 func (e *environment) walkPointer(d *decoder, path string, v reflect.Value, r rules) {
 	if !v.IsNil() {
 		e.walk(d, path, v.Elem(), r)
@@ -120,7 +120,7 @@ func (e *environment) walkPointer(d *decoder, path string, v reflect.Value, r ru
 	}
 }
 
-// override decodes the variable of one key, when it is set.
+// override decodes the variable of one key, if the variable is set.
 func (e *environment) override(d *decoder, path string, v reflect.Value, r rules) {
 	name := Variable(path)
 	e.known[name] = true
@@ -149,7 +149,7 @@ func (e *environment) override(d *decoder, path string, v reflect.Value, r rules
 	}
 }
 
-// forget drops what is known of path and below, since a variable replaces all of it.
+// forget removes the positions of path and the keys below it, because a variable replaces all of them.
 func (d *decoder) forget(path string) {
 	for p := range d.origins.places {
 		if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
@@ -179,7 +179,7 @@ func (d *decoder) commaList(path, text string, v reflect.Value, r rules) {
 	d.checkList(path, 0, 0, out, r)
 }
 
-// flow decodes YAML in a variable, as [{name: place, ...}].
+// flow decodes the YAML value of a variable, such as [{name: place, ...}].
 func (d *decoder) flow(path, text string, v reflect.Value, r rules) {
 	node := readDocument([]byte(text), func(_, _ int, message, _ string) {
 		d.fault(path, 0, 0, message, "write it as YAML in flow style, as [{name: a}, {name: b}]")
@@ -189,7 +189,7 @@ func (d *decoder) flow(path, text string, v reflect.Value, r rules) {
 	}
 }
 
-// unknown reports the variables that begin with the prefix and override nothing.
+// unknown reports variables that begin with the prefix and override no key.
 func (e *environment) unknown(faults *Faults) {
 	for _, name := range e.names {
 		if !e.known[name] && !slices.Contains(OtherVariables(), name) {
@@ -198,7 +198,7 @@ func (e *environment) unknown(faults *Faults) {
 	}
 }
 
-// instead returns what to do about a variable that overrides nothing.
+// instead returns the fix for a variable that overrides no key.
 func (e *environment) instead(name string) string {
 	if strings.HasPrefix(name, Variable("kafka.sasl")) && isSecretName(name) {
 		return "a secret has a variable of your choice: set " + Variable("kafka.sasl.password_env") + " to its name"
