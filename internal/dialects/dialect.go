@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Dialect says whose conventions the headers of a dead letter follow. It is a closed list (see
+// Dialect names the software whose conventions the headers of a dead letter follow. It is a closed list (see
 // [Dialects]).
 type Dialect string
 
@@ -26,7 +26,7 @@ const (
 	Trendyol    Dialect = "trendyol"     // Trendyol's kafka-konsumer and kafka-cronsumer
 	Wolverine   Dialect = "wolverine"    // Wolverine
 	XOriginal   Dialect = "x-original"   // Spring Cloud Stream, and home-made: x-original-topic and the like
-	Unknown     Dialect = "unknown"      // none of these: the operator says where a letter belongs
+	Unknown     Dialect = "unknown"      // none of these; the operator names the source of a dead letter
 )
 
 // Dialects returns every dialect.
@@ -40,17 +40,21 @@ func Dialects() []Dialect {
 // Valid reports whether d is one of [Dialects].
 func (d Dialect) Valid() bool { return slices.Contains(Dialects(), d) }
 
-// Our own headers: all begin with the prefix, and every letter of ours says why it died.
+// The headers of Switchback all begin with nativePrefix. Every dead letter of Switchback has the header nativeDeath.
 const (
 	nativePrefix = "switchback-"
 	nativeDeath  = nativePrefix + "error-code"
 )
 
-// Detect says whose headers these are. A record that died more than once, in different software, has the headers of each: the newest
-// count. Frameworks write theirs behind those that are there, so the last ones are the newest. Two do not: SmallRye writes its in front,
-// and watermill keeps all headers in a map and writes them in any order. Their place says nothing about the time, so they count where
-// they are alone. A record that we put back has headers of ours as well, but none that say why it died: they count where nobody else's
-// are.
+// Detect returns the dialect of a dead letter's headers. A record that was dead-lettered several times by different
+// software has the headers of each. The newest headers decide. Most frameworks append their headers, so the last ones
+// are the newest.
+//
+// Two frameworks do not append. SmallRye prepends its headers, and watermill writes all headers from a map in any order.
+// The position of their headers is no evidence of time, so they decide only if no other dialect is found.
+//
+// A replayed record also has headers with nativePrefix, but no nativeDeath. These headers decide only if no other
+// dialect is found.
 func Detect(headers []kgo.RecordHeader) Dialect {
 	h := bag(headers)
 	found, newest := Unknown, -1
@@ -72,7 +76,7 @@ func Detect(headers []kgo.RecordHeader) Dialect {
 	}
 }
 
-// unordered gives the dialect that is there and whose headers tell nothing by their place.
+// unordered returns the dialect that is present and does not append its headers, or [Unknown].
 func unordered(h bag) Dialect {
 	switch {
 	case h.has(smallRyeTopic), h.has(smallRyeRetryTopic):
@@ -84,13 +88,13 @@ func unordered(h bag) Dialect {
 	}
 }
 
-// signature is headers that only one dialect writes together.
+// signature is a set of headers that only one dialect writes together.
 type signature struct {
 	dialect Dialect
 	names   []string
 }
 
-// at is where the last of them stands, or -1 when one is missing.
+// at returns the position of the last header of the signature, or -1 if one is missing.
 func (s signature) at(h bag) int {
 	at := -1
 	for _, name := range s.names {
@@ -103,7 +107,7 @@ func (s signature) at(h bag) int {
 	return at
 }
 
-// signatures lists those of all dialects whose headers have an order.
+// signatures returns the signatures of all dialects that append their headers.
 func signatures() []signature {
 	return []signature{
 		{Native, []string{nativeDeath}},

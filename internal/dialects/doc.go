@@ -1,11 +1,11 @@
-// Package dialects reads the headers of dead letters that other software wrote: Spring Kafka,
-// Kafka Connect, Kafka Streams, SmallRye, share groups, watermill, Karafka and others.
+// Package dialects reads the headers of dead letters that other software wrote: Spring Kafka, Kafka Connect, Kafka
+// Streams, SmallRye, share groups, watermill, Karafka and others.
 //
-// The frameworks differ in more than names. Numbers are binary in one and decimal text in the
-// next. A record that died twice has its headers twice, and in one framework the first is the
-// newest, in another the last. Some names are used by two frameworks with different meanings. Each
-// rule stands beside the framework it belongs to, with where it was seen.
+// The frameworks differ in more than header names. One writes numbers in binary, the next writes decimal text. A record
+// that was dead-lettered twice has its headers twice. In one framework the first header is the newest, in another the
+// last. Two frameworks use some names with different meanings. Each rule is next to its framework, with the place where
+// it was observed.
 //
-// Headers come from outside: whatever is in them, reading gives what could be understood, says
-// what could not, and never fails. The package knows headers only; it reads no topic.
+// Headers are untrusted input. Reading never fails: it returns the values that it understands, and a description of
+// every other value. The package knows only headers and reads no topic.
 package dialects

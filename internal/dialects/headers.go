@@ -15,23 +15,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// maxPartition is above every real partition number. Four digits of text, read as a binary number,
-// are far above it.
+// maxPartition is above every real partition number. Four digits of text, read as a binary number, are far above it.
 const maxPartition = 1_000_000
 
-// maxText bounds what is taken over of a header; stack traces and messages can be long.
+// maxText bounds the bytes that are read from a header. Stack traces and messages can be long.
 const maxText = 4096
 
 const (
-	maxClass    = 512  // bytes of the name of a class that is read out of a longer text
-	maxCausedBy = 1024 // bytes of what is read of a cause
-	triedCauses = 16   // lines of a stack trace that are tried, from its end, until one names a class
+	maxClass    = 512  // maximum bytes of a class name that is read out of a longer text
+	maxCausedBy = 1024 // maximum bytes that are read of a cause
+	triedCauses = 16   // maximum number of causes that are tried, from the end of a stack trace, until one names a class
 )
 
-// bag is the headers of one record, in their order, with repetitions.
+// bag holds the headers of one record, in order and with repetitions.
 type bag []kgo.RecordHeader
 
-// place says which of repeated headers counts.
+// place selects the first or the last of repeated headers.
 type place bool
 
 const (
@@ -39,7 +38,7 @@ const (
 	last  place = true
 )
 
-// index returns the position of the first or the last header of a name, or -1.
+// index returns the position of the first or the last header with a name, or -1.
 func (b bag) index(p place, name string) int {
 	if p == first {
 		return slices.IndexFunc(b, func(h kgo.RecordHeader) bool { return h.Key == name })
@@ -54,7 +53,7 @@ func (b bag) index(p place, name string) int {
 
 func (b bag) has(name string) bool { return b.index(first, name) >= 0 }
 
-// at returns the first or the last value of a name.
+// at returns the value of the first or the last header with a name.
 func (b bag) at(p place, name string) ([]byte, bool) {
 	if i := b.index(p, name); i >= 0 {
 		return b[i].Value, true
@@ -62,7 +61,7 @@ func (b bag) at(p place, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// reader reads headers of one letter and collects what cannot be understood.
+// reader reads the headers of one dead letter and collects the values that it does not understand.
 type reader struct {
 	bag
 	problems []string
@@ -72,7 +71,7 @@ func (r *reader) problem(name, format string, args ...any) {
 	r.problems = append(r.problems, "header "+name+": "+fmt.Sprintf(format, args...))
 }
 
-// text reads a header as UTF-8; absent is "".
+// text returns a header as UTF-8, or "" if the header is absent.
 func (r *reader) text(p place, name string) string {
 	v, _ := r.at(p, name)
 	if len(v) > maxText {
@@ -81,8 +80,9 @@ func (r *reader) text(p place, name string) string {
 	return strings.ToValidUTF8(string(v), "\uFFFD")
 }
 
-// rootCause reads the innermost cause from the newest stack trace as Java prints it: its class, and the first line of what it says, with the class. Both
-// are "" when the exception has no cause. The causes of suppressed exceptions are set in, and do not count.
+// rootCause returns the class of the innermost cause in the newest Java stack trace, and the first line of that cause,
+// which begins with the class. Both are "" if the exception has no cause. rootCause ignores the causes of suppressed
+// exceptions, which Java indents.
 func (r *reader) rootCause(name string) (class, line string) {
 	const mark = "\nCaused by: "
 	trace, _ := r.at(last, name)
@@ -102,7 +102,8 @@ func (r *reader) rootCause(name string) (class, line string) {
 	return "", ""
 }
 
-// cause reads the class that a text begins with, and the line that it begins. Both are "" when that is no class.
+// cause returns the class at the start of text, and the first line of text. Both are "" if text does not start with a
+// class.
 func cause(text []byte) (class, line string) {
 	text = text[:min(len(text), maxCausedBy)]
 	if end := bytes.IndexAny(text, "\r\n"); end >= 0 {
@@ -115,21 +116,21 @@ func cause(text []byte) (class, line string) {
 	return string(name), strings.TrimSpace(strings.ToValidUTF8(string(text), "\uFFFD"))
 }
 
-// notOfClass reports whether a rune cannot stand in the full name of a Java class.
+// notOfClass reports whether a rune is invalid in the full name of a Java class.
 func notOfClass(c rune) bool {
 	return c == utf8.RuneError || c != '.' && c != '$' && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 }
 
-// What no number can be above.
+// These constants are upper bounds of the numbers in headers.
 const (
 	mostOffset   = 1 << 60 // eight digits of text, read as a binary number, are above it
 	mostAttempts = math.MaxInt32
 	mostMillis   = 253402300799999 // the end of the year 9999
 )
 
-// number reads a whole number from 0 up to most, as text or as a big-endian number of 1, 2, 4 or 8 bytes, whatever the library writes:
-// what another program has passed on may have another form. Digits are text: read as the bytes of a number they would be beyond most,
-// but for one or two bytes, where nobody writes that large a number.
+// number reads a whole number from 0 to most. It accepts text and big-endian numbers of 1, 2, 4 or 8 bytes, because
+// another program may have converted a header that it passed on. It reads digits as text. As a binary number, digits
+// would be larger than the numbers that frameworks write in that width.
 func (r *reader) number(p place, name string, most int64) (int64, bool) {
 	v, ok := r.at(p, name)
 	if !ok {
@@ -143,7 +144,7 @@ func (r *reader) number(p place, name string, most int64) (int64, bool) {
 	return n, true
 }
 
-// numberOf reads a number as text, or else as bytes.
+// numberOf reads a number as text, or else as a binary number.
 func numberOf(v []byte) (int64, bool) {
 	if n, err := strconv.ParseInt(strings.TrimSpace(string(v)), 10, 64); err == nil {
 		return n, true
@@ -151,13 +152,13 @@ func numberOf(v []byte) (int64, bool) {
 	return bigEndian(v)
 }
 
-// attempts reads how often a record was tried; 0 when that is not said.
+// attempts returns the number of attempts, or 0 if it is unknown.
 func (r *reader) attempts(p place, name string) int {
 	n, _ := r.number(p, name, mostAttempts)
 	return int(n)
 }
 
-// bigEndian reads a number of a width that Java has. One byte has no sign.
+// bigEndian reads a number in one of the widths of Java. One byte is unsigned.
 func bigEndian(v []byte) (int64, bool) {
 	switch len(v) {
 	case 1:
@@ -173,7 +174,8 @@ func bigEndian(v []byte) (int64, bool) {
 	}
 }
 
-// millis reads a time in milliseconds since 1970. Java's BigInteger, which Spring writes, has as few bytes as hold the number.
+// millis reads a time in milliseconds since 1970. Spring writes Java's BigInteger, which has only as many bytes as the
+// number needs.
 func (r *reader) millis(p place, name string) time.Time {
 	v, ok := r.at(p, name)
 	if !ok {
@@ -187,7 +189,7 @@ func (r *reader) millis(p place, name string) time.Time {
 	return time.UnixMilli(n).UTC()
 }
 
-// widened gives a big-endian number of fewer than 8 bytes all of them, with its sign. Digits stay as they are.
+// widened extends a big-endian number of fewer than 8 bytes to 8 bytes and keeps its sign. It returns digits unchanged.
 func widened(v []byte) []byte {
 	if len(v) == 0 || len(v) >= 8 || bytes.IndexFunc(v, notDigit) < 0 {
 		return v
@@ -202,7 +204,7 @@ func widened(v []byte) []byte {
 
 func notDigit(c rune) bool { return c < '0' || c > '9' }
 
-// short is a value for a message to people.
+// short returns a value in a shortened form for messages.
 func short(v []byte) string {
 	const most = 40
 	s := strings.ToValidUTF8(string(v), "\uFFFD")
@@ -214,7 +216,7 @@ func short(v []byte) string {
 	return s
 }
 
-// topicName is a text that can be the name of a topic, or "".
+// topicName returns s if it is a valid topic name, or "".
 func topicName(s string) string {
 	if len(s) > 249 || strings.ContainsFunc(s, notOfTopic) {
 		return ""
@@ -222,23 +224,23 @@ func topicName(s string) string {
 	return s
 }
 
-// notOfTopic reports whether a rune cannot stand in the name of a topic.
+// notOfTopic reports whether a rune is invalid in a topic name.
 func notOfTopic(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && notDigit(c) && c != '.' && c != '_' && c != '-'
 }
 
-// NumberIn returns the number in a header that the framework of some dialect writes in binary form, and whether it is one: a position, a time
-// or a count of attempts.
+// NumberIn returns the number in a header that some framework writes in binary: a position, a time or a count of
+// attempts. It reports false for any other header, and for text.
 func NumberIn(h kgo.RecordHeader) (n int64, ok bool) {
 	if !OfAny(h.Key) || !slices.ContainsFunc([]string{"partition", "offset", "timestamp", "attempts", "Attempt"}, func(word string) bool { return strings.HasSuffix(h.Key, word) }) {
 		return 0, false
 	}
 	if len(h.Value) == 0 || bytes.IndexFunc(h.Value, notDigit) < 0 {
-		return 0, false // text shows itself
+		return 0, false // a number as text is readable as it is
 	}
 	value := h.Value
 	if strings.HasSuffix(h.Key, "timestamp") {
-		value = widened(value) // of a BigInteger
+		value = widened(value) // a BigInteger may have fewer bytes
 	}
 	return bigEndian(value)
 }

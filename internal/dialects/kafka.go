@@ -1,14 +1,14 @@
 package dialects
 
-// The frameworks of Apache Kafka itself. All values are text. Each adds its
-// headers behind those that the record has, so of doubled ones the last is the newest.
+// This file reads the headers of the frameworks of Apache Kafka itself. All values are text. Each framework appends its
+// headers, so the last of repeated headers is the newest.
 
 // position reads topic, partition and offset.
 func (r *reader) position(p place, l *Letter, topic, partition, offset string) {
 	r.positionIn(p, l, topicName(r.text(p, topic)), partition, offset)
 }
 
-// positionIn is position in a topic whose name is known.
+// positionIn reads partition and offset in a topic whose name is known.
 func (r *reader) positionIn(p place, l *Letter, topic, partition, offset string) {
 	l.Topic = topic
 	n, okP := r.number(p, partition, maxPartition)
@@ -16,9 +16,8 @@ func (r *reader) positionIn(p place, l *Letter, topic, partition, offset string)
 	l.Partition, l.Offset, l.HasPosition = int32(n), at, l.Topic != "" && okP && okO //nolint:gosec // at most maxPartition
 }
 
-// connect reads what a sink's DLQ has with errors.deadletterqueue.context.headers.enable=true;
-// without it there is nothing to read. The message may be null, and the cause stands in the stack
-// trace only.
+// connect reads the headers of a sink connector's DLQ. Kafka Connect writes them only with
+// errors.deadletterqueue.context.headers.enable=true. The message may be null. Only the stack trace has the cause.
 func connect(r *reader, l *Letter) {
 	const prefix = "__connect.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
@@ -29,8 +28,7 @@ func connect(r *reader, l *Letter) {
 	l.CauseClass, l.CausedBy = r.rootCause(prefix + "exception.stacktrace")
 }
 
-// streams reads what Kafka Streams writes (KIP-1034). The message may be null, and the cause stands
-// in the stack trace only.
+// streams reads the headers of Kafka Streams (KIP-1034). The message may be null. Only the stack trace has the cause.
 func streams(r *reader, l *Letter) {
 	const prefix = "__streams.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
@@ -39,8 +37,8 @@ func streams(r *reader, l *Letter) {
 	l.CauseClass, l.CausedBy = r.rootCause(prefix + "stacktrace")
 }
 
-// bakdata reads what bakdata's kafka-error-handling and neo4j-streams write: the prefix of Kafka
-// Streams, other names.
+// bakdata reads the headers of bakdata's kafka-error-handling and of neo4j-streams. They have the prefix of Kafka
+// Streams, but other names.
 func bakdata(r *reader, l *Letter) {
 	const prefix = "__streams.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
@@ -52,8 +50,8 @@ func bakdata(r *reader, l *Letter) {
 	}
 }
 
-// shareGroup reads what a broker writes for a share group (KIP-1191). Key and value are only
-// copied when the group is configured so. The topic is a topic id where its name is not known.
+// shareGroup reads the headers that a broker writes for a share group (KIP-1191). The broker copies key and value only
+// if the group is configured to. If the broker does not know the topic's name, the header holds the topic ID.
 func shareGroup(r *reader, l *Letter) {
 	const prefix = "__dlq.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")

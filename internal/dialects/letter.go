@@ -9,33 +9,32 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Letter is what the headers of one dead letter say. What they do not say is zero.
+// Letter holds the values in the headers of one dead letter. A field is zero if the headers do not have its value.
 type Letter struct {
 	Dialect Dialect
 
-	// Where the record lay that failed.
+	// The position of the record that failed.
 	Topic        string
-	Partition    int32 // with Offset, meaningful when HasPosition
+	Partition    int32 // valid with Offset if HasPosition is set
 	Offset       int64
 	HasPosition  bool
-	Timestamp    time.Time // of that record
-	Group        string    // consumer group, connector, handler: who failed
+	Timestamp    time.Time // timestamp of the record that failed
+	Group        string    // consumer group, connector or handler in which the record failed
 	ErrorClass   string    // class of the exception, as the framework reports it; often only a wrapper
-	CauseClass   string    // class of the exception behind it
+	CauseClass   string    // class of the exception behind ErrorClass
 	CausedBy     string    // class and message of the innermost exception, from the stack trace
 	ErrorMessage string
-	Stage        string    // where it failed, in the framework's word
-	Attempts     int       // how often it was tried
-	Due          time.Time // when it was to be tried next
-	FirstAt      time.Time // when it came first, or failed first
+	Stage        string    // stage at which the record failed, in the framework's word
+	Attempts     int       // number of attempts
+	Due          time.Time // due time of the next attempt
+	FirstAt      time.Time // time at which the record first arrived or first failed
 
-	// Pointer says that key and value are those of the record that failed and may be missing here.
+	// Pointer is true if the dead letter's key and value are copies of the failed record's and may be missing.
 	Pointer  bool
-	Problems []string // what could not be understood, in words
+	Problems []string // descriptions of the values that were not understood
 }
 
-// Cause is the short name of the class behind the error: NullPointerException for
-// java.lang.NullPointerException.
+// Cause returns the short name of the class behind the error: NullPointerException for java.lang.NullPointerException.
 func (l *Letter) Cause() string {
 	class := l.CauseClass
 	if class == "" {
@@ -82,13 +81,13 @@ func Read(d Dialect, headers []kgo.RecordHeader) Letter {
 	return l
 }
 
-// KeepsTimestamp reports whether a dialect gives the letter's record the timestamp of the record that
-// failed, instead of a header: Kafka Connect and Kafka Streams do.
+// KeepsTimestamp reports whether a dialect keeps the timestamp of the failed record as the timestamp of the dead letter,
+// instead of writing a header. Kafka Connect and Kafka Streams do.
 func KeepsTimestamp(d Dialect) bool { return d == Connect || d == Streams }
 
-// IsOwn reports whether the framework of a dialect wrote a header, rather than the producer: who
-// puts the record back has to leave it out. Spring counts on from retry_topic-attempts, and Kafka
-// Connect and SmallRye double what is there already.
+// IsOwn reports whether the framework of a dialect wrote a header, rather than the producer. A replay must leave these
+// headers out. Spring continues to count from retry_topic-attempts. Kafka Connect and SmallRye add their headers a
+// second time.
 func IsOwn(d Dialect, name string) bool {
 	for _, prefix := range ownPrefixes(d) {
 		if strings.HasPrefix(name, prefix) {
@@ -98,7 +97,7 @@ func IsOwn(d Dialect, name string) bool {
 	return false
 }
 
-// OfAny reports whether the framework of any dialect writes a header of this name.
+// OfAny reports whether the framework of any dialect writes a header with this name.
 func OfAny(name string) bool {
 	return slices.ContainsFunc(Dialects(), func(d Dialect) bool { return IsOwn(d, name) })
 }

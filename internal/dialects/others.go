@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// What SmallRye's headers are known by.
+// These headers identify SmallRye.
 const (
 	smallRyeTopic      = "dead-letter-topic"
 	smallRyeRetryTopic = "delayed-retry-topic"
 )
 
-// smallRye reads what SmallRye writes, all as text. New headers are put before those that the
-// record has: of doubled ones the first is the newest. A letter that came through delayed retry
-// has delayed-retry-* instead of dead-letter-*; of these only the last position names the source,
-// the first ones name retry topics (seen with 4.36).
+// smallRye reads the headers of SmallRye. All values are text. SmallRye prepends new headers, so the first of repeated
+// headers is the newest. A dead letter from delayed retry has delayed-retry-* instead of dead-letter-*. Of the
+// delayed-retry-* headers only the last position names the source; the first ones name retry topics (observed with
+// 4.36).
 func smallRye(r *reader, l *Letter) {
 	prefix, origin := "dead-letter-", first
 	if !r.has(smallRyeTopic) {
@@ -36,11 +36,11 @@ func smallRye(r *reader, l *Letter) {
 	}
 }
 
-// watermillTopic is what watermill's headers are known by.
+// watermillTopic is the header that identifies watermill.
 const watermillTopic = "topic_poisoned"
 
-// watermill reads what its poison queue writes: a topic, and neither partition nor offset. The
-// default marshaler loses the key as well.
+// watermill reads the headers of watermill's poison queue. They have a topic, but no partition and no offset. The
+// default marshaler also loses the key.
 func watermill(r *reader, l *Letter) {
 	l.Topic = topicName(r.text(last, watermillTopic))
 	l.ErrorMessage = r.text(last, "reason_poisoned")
@@ -48,7 +48,7 @@ func watermill(r *reader, l *Letter) {
 	l.Attempts = r.attempts(last, "_watermill_requeuer_retries")
 }
 
-// karafka reads what Karafka Pro writes: source_ from 2.5 on, original_ before.
+// karafka reads the headers of Karafka Pro. They begin with source_ since version 2.5, and with original_ before.
 func karafka(r *reader, l *Letter) {
 	prefix := "source_"
 	if !r.has("source_topic") {
@@ -59,8 +59,7 @@ func karafka(r *reader, l *Letter) {
 	l.Attempts = r.attempts(last, prefix+"attempts")
 }
 
-// trendyol reads what kafka-konsumer and kafka-cronsumer write. The time is in nanoseconds; no
-// position is kept.
+// trendyol reads the headers of kafka-konsumer and kafka-cronsumer. The time is in nanoseconds. There is no position.
 func trendyol(r *reader, l *Letter) {
 	l.ErrorMessage = r.text(last, "x-error-message")
 	if l.Attempts = r.attempts(last, "x-retry-attempt-count"); l.Attempts == 0 {
@@ -71,7 +70,7 @@ func trendyol(r *reader, l *Letter) {
 	}
 }
 
-// wolverine reads its dead letters, and records of its retry topics. The destination is an
+// wolverine reads the headers of Wolverine's dead letters and of the records in its retry topics. The destination is an
 // address such as kafka://topic/orders.
 func wolverine(r *reader, l *Letter) {
 	destination := r.text(last, "original-destination")
@@ -88,7 +87,8 @@ func wolverine(r *reader, l *Letter) {
 	l.Attempts = r.attempts(last, "attempts")
 }
 
-// xOriginal reads what Spring Cloud Stream writes, whose numbers are binary, and home-made consumers after it, often as text.
+// xOriginal reads the headers of Spring Cloud Stream, whose numbers are binary. It also reads those of home-made
+// consumers that imitate it, often with numbers as text.
 func xOriginal(r *reader, l *Letter) {
 	r.position(last, l, "x-original-topic", "x-original-partition", "x-original-offset")
 	l.Timestamp = r.millis(last, "x-original-timestamp")

@@ -2,19 +2,19 @@ package dialects
 
 import "math"
 
-// springPlain reads what DeadLetterPublishingRecoverer writes. Numbers are binary, big endian. It
-// appends its headers behind those of an earlier death (appendOriginalHeaders), so the first
-// original is the true origin and the last exception the newest. The class is usually
-// ListenerExecutionFailedException, and the cause what the listener threw; where nothing is wrapped,
-// the cause is the exception itself.
+// springPlain reads the headers of DeadLetterPublishingRecoverer. Numbers are binary, big endian. The recoverer appends
+// its headers to those of an earlier dead letter (appendOriginalHeaders). The first original position is therefore the
+// true origin, and the last exception is the newest. The class is usually ListenerExecutionFailedException, and the
+// cause is the exception that the listener threw. If the exception has no wrapper, the cause is the exception itself.
 func springPlain(r *reader, l *Letter) {
 	springOriginal(r, l, "kafka_dlt-original-")
 	springException(r, l, "kafka_dlt-")
 	l.Attempts = springDeliveries(r)
 }
 
-// springDeliveries reads how often the record was delivered before it died; 0 when that is not said. It is said in front
-// of the originals of its death: with those of two deaths behind it, it speaks of an earlier one.
+// springDeliveries returns the number of deliveries before the record was dead-lettered, or 0 if it is unknown. Spring
+// writes the number before the original-* headers of the same dead letter. If those of two dead letters follow the
+// number, it belongs to an earlier one.
 func springDeliveries(r *reader) int {
 	const name = "kafka_deliveryAttempt"
 	deaths := 0
@@ -29,10 +29,10 @@ func springDeliveries(r *reader) int {
 	return r.attempts(last, name)
 }
 
-// springRetry reads what @RetryableTopic writes, in its retry topics and its DLT: the same
-// meanings under other names, only the group keeps the name of the plain recoverer.
-// retry_topic-* stand once for each hop: the last counts. Its attempt is the one that comes next,
-// in the DLT too, where none comes.
+// springRetry reads the headers that @RetryableTopic writes in its retry topics and its DLT. They have the same meanings
+// under other names. Only the group keeps the name of the plain recoverer. The headers retry_topic-* repeat at each hop,
+// and the last ones count. retry_topic-attempts is the number of the next attempt, even in the DLT, where no attempt
+// follows.
 func springRetry(r *reader, l *Letter) {
 	springOriginal(r, l, "kafka_original-")
 	springException(r, l, "kafka_")
@@ -49,10 +49,10 @@ func springOriginal(r *reader, l *Letter, prefix string) {
 	l.Group = r.text(first, "kafka_dlt-original-consumer-group")
 }
 
-// springException reads the newest exception: that of the listener, of the value's deserializer, or
-// of the key's, which has names of its own for all but the cause. It takes away the headers that it
-// writes again, so what stands last is the newest; when key and value fail together, the value's
-// stands behind the key's, and the cause is the value's.
+// springException reads the newest exception. It is the listener's, the value deserializer's, or the key deserializer's.
+// The key's exception has its own header names, except for the cause. Spring removes the headers that it writes again,
+// so the last headers are the newest. If key and value fail together, the value's headers follow the key's, and the
+// cause is the value's.
 func springException(r *reader, l *Letter, prefix string) {
 	ofKey, ofListener := r.index(last, prefix+"key-exception-fqcn"), r.index(last, prefix+"exception-fqcn")
 	name := prefix + "exception-"
@@ -65,8 +65,8 @@ func springException(r *reader, l *Letter, prefix string) {
 	_, l.CausedBy = r.rootCause(name + "stacktrace")
 }
 
-// springAttempts reads a number of four bytes, or one unsigned byte as older versions wrote it.
-// Like Spring, it takes what is not from 1 to 32767 for 1.
+// springAttempts reads a number of four bytes, or one unsigned byte as older versions write it. Like Spring, it replaces
+// a number outside 1 to 32767 by 1.
 func springAttempts(r *reader) int {
 	const name = "retry_topic-attempts"
 	v, ok := r.at(last, name)

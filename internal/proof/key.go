@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// MinKeyBytes is the length of the shortest key, that of the hash (RFC 2104, section 3).
+// MinKeyBytes is the minimum length of a key. It equals the length of the hash (RFC 2104, section 3).
 const MinKeyBytes = 32
 
-// maxKeyBytes bounds a key; a longer one adds nothing.
+// maxKeyBytes bounds the length of a key. A longer key adds no security.
 const maxKeyBytes = 1024
 
-// redacted is how a key shows, however it is printed.
+// redacted replaces the key in every printed form.
 const redacted = "[redacted]"
 
-// Key signs replays. However it is printed, it shows as [redacted]; only [Key.Reveal] gives its bytes.
+// Key signs replays. Every way to print a key prints [redacted]. Only [Key.Reveal] returns its bytes.
 type Key struct {
 	id     string
-	secret *[]byte // a pointer, since fmt prints what unexported fields hold, but not behind a pointer below the top
+	secret *[]byte // a pointer, because fmt prints unexported fields, but does not follow a pointer below the top level
 }
 
-// NewKey makes a key of at least MinKeyBytes bytes.
+// NewKey returns a key with a copy of secret. It refuses fewer than MinKeyBytes bytes, and too many.
 func NewKey(secret []byte) (Key, error) {
 	if len(secret) < MinKeyBytes || len(secret) > maxKeyBytes {
 		return Key{}, fmt.Errorf("a replay key has %d bytes, want %d to %d", len(secret), MinKeyBytes, maxKeyBytes)
@@ -36,21 +36,21 @@ func NewKey(secret []byte) (Key, error) {
 	return Key{id: hex.EncodeToString(sum[:idBytes]), secret: &own}, nil
 }
 
-// Random makes a key of MinKeyBytes random bytes.
+// Random returns a key of MinKeyBytes random bytes.
 func Random() Key {
 	secret := make([]byte, MinKeyBytes)
 	_, _ = rand.Read(secret) // never fails, see crypto/rand
 	key, err := NewKey(secret)
 	if err != nil {
-		panic(err) // its length is a constant
+		panic(err) // cannot happen, because the length is a constant
 	}
 	return key
 }
 
-// ID names the key without telling it: 16 hex digits of a hash.
+// ID returns a name of the key that does not reveal it: 16 hex digits of a hash.
 func (k Key) ID() string { return k.id }
 
-// Reveal gives the bytes of the key. Keep them nowhere but in the control topic.
+// Reveal returns the bytes of the key. Store them only in the control topic.
 func (k Key) Reveal() []byte {
 	if k.secret == nil {
 		return nil
@@ -64,17 +64,17 @@ func (k Key) String() string { return redacted }
 // GoString returns [redacted].
 func (k Key) GoString() string { return redacted }
 
-// MarshalText writes [redacted], for any encoder that takes text.
+// MarshalText returns [redacted], for every encoder that accepts text.
 func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// LogValue gives slog [redacted].
+// LogValue returns [redacted] for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // Variable is the environment variable that holds the keys of a pipeline.
 const Variable = "SWITCHBACK_REPLAY_KEY"
 
-// FromEnvironment reads the keys of a pipeline from the environment, see [ParseKeys]. Without the variable there are none, and the
-// control topic holds the key. The error names the variable and never repeats its value.
+// FromEnvironment reads the keys of a pipeline from the environment (see [ParseKeys]). If the variable is not set, it
+// returns no keys, and the control topic holds the key. The error names the variable and never repeats its value.
 func FromEnvironment(lookup func(string) string) ([]Key, error) {
 	text := lookup(Variable)
 	if text == "" {
@@ -87,7 +87,7 @@ func FromEnvironment(lookup func(string) string) ([]Key, error) {
 	return keys, nil
 }
 
-// ParseKeys reads keys from text: hex or base64, of several separated by commas the first signs. Errors do not repeat the text.
+// ParseKeys parses keys in hex or base64, separated by commas. The first key signs. Errors do not repeat the text.
 func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
 	for i, word := range strings.Split(text, ",") {
@@ -100,7 +100,7 @@ func ParseKeys(text string) ([]Key, error) {
 	return keys, nil
 }
 
-// parseKey takes hex before base64: hex digits are base64 too, and a key written as hex is meant.
+// parseKey tries hex before base64. Hex digits are valid base64 too, but whoever writes hex digits means hex.
 func parseKey(word string) (Key, error) {
 	if word == "" {
 		return Key{}, errors.New("it is empty; separate keys by single commas")

@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Keyring holds the keys of a pipeline: the first signs, every one verifies. The zero value has none and believes nothing. It is
-// safe for concurrent use.
+// Keyring holds the keys of a pipeline. The first key signs, and every key verifies. The zero value has no keys and
+// refuses every proof. A keyring is safe for concurrent use.
 type Keyring struct{ keys atomic.Pointer[[]Key] }
 
 // Set replaces the keys.
@@ -29,7 +29,7 @@ func (k *Keyring) all() []Key {
 	return nil
 }
 
-// Sign signs a record with the first key. It is false when there is none.
+// Sign signs a record with the first key. It returns false if there is no key.
 func (k *Keyring) Sign(r *kgo.Record) bool {
 	keys := k.all()
 	if len(keys) == 0 {
@@ -39,8 +39,8 @@ func (k *Keyring) Sign(r *kgo.Record) bool {
 	return true
 }
 
-// Verify says whether a record of the topic in it was signed with one of the keys; the error is a *retrytopics.DoubtError. Values
-// are hashed only when the proof names a key that is there.
+// Verify refuses a record that none of the keys has signed for r.Topic. Its error is a *retrytopics.DoubtError. It
+// hashes values only if the proof names a key of this keyring.
 func (k *Keyring) Verify(r *kgo.Record) error {
 	doubt := func(d retrytopics.Doubt, format string, args ...any) error {
 		return &retrytopics.DoubtError{Doubt: d, Reason: fmt.Sprintf(format, args...)}

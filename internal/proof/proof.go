@@ -15,13 +15,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// idBytes is the length of a key's id.
+// idBytes is the length of a key's ID.
 const idBytes = 8
 
-// form begins a proof; another one would be of another version.
+// form is the version at the start of a proof.
 const form = "1"
 
-// domain keeps the MAC apart from every other use of the key.
+// domain separates the MAC from every other use of the key.
 const domain = "switchback replay proof 1"
 
 // Proof is the value of the header switchback-replay-proof: "1/<key id>/<MAC>", both as lower-case hex.
@@ -30,10 +30,10 @@ type Proof struct {
 	MAC   [sha256.Size]byte
 }
 
-// String is the form of the header.
+// String returns the proof as the header value.
 func (p Proof) String() string { return form + "/" + p.KeyID + "/" + hex.EncodeToString(p.MAC[:]) }
 
-// Parse reads the form of the header. There is one text for each proof.
+// Parse parses the header value. It accepts exactly one text for each proof.
 func Parse(text string) (Proof, error) {
 	const length = len(form) + 1 + 2*idBytes + 1 + 2*sha256.Size
 	parts := strings.Split(text, "/")
@@ -50,7 +50,7 @@ func Parse(text string) (Proof, error) {
 	return Proof{}, fmt.Errorf("header %s is not %s/<%d hex digits>/<%d hex digits>", header.KeyReplayProof, form, 2*idBytes, 2*sha256.Size)
 }
 
-// Sign adds the proof to a record that is ready to be sent to its topic: nothing that it covers may change afterwards.
+// Sign adds the proof to a record that is ready to be produced. Nothing that the proof covers may change afterwards.
 func (k Key) Sign(r *kgo.Record) {
 	r.Headers = slices.DeleteFunc(r.Headers, isProof)
 	value := Proof{KeyID: k.id, MAC: k.mac(r)}.String()
@@ -59,9 +59,10 @@ func (k Key) Sign(r *kgo.Record) {
 
 func isProof(h kgo.RecordHeader) bool { return h.Key == header.KeyReplayProof }
 
-// mac covers the topic, so that a replay of one pipeline proves nothing to another one with the same key; key and value; and every
-// control header in its order, also those of later versions, so that no header is believed that is not covered. The producer's own
-// headers are not covered: other software that puts the record into its DLQ adds to them. Every part has its length before it.
+// mac returns the MAC of a record. It covers the topic, so that a replay of one pipeline is no proof for another
+// pipeline with the same key. It covers key and value. It covers every control header in order, including those of later
+// versions, so that the consumer trusts no uncovered header. It does not cover the producer's own headers, because
+// software that produces the record to its DLQ adds headers. The length of each part precedes the part.
 func (k Key) mac(r *kgo.Record) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, *k.secret)
 	part(h, []byte(domain), true)
@@ -78,13 +79,14 @@ func (k Key) mac(r *kgo.Record) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// part writes a part: whether it is there (no key differs from an empty one), its length, its bytes.
+// part writes one part of the MAC's input: whether it is present, its length, and its bytes. The first byte
+// distinguishes an absent key from an empty one.
 func part(h hash.Hash, b []byte, there bool) {
 	var head [9]byte
 	if there {
 		head[0] = 1
 	}
 	binary.BigEndian.PutUint64(head[1:], uint64(len(b)))
-	_, _ = h.Write(head[:]) // a hash never fails
+	_, _ = h.Write(head[:]) // a hash never returns an error
 	_, _ = h.Write(b)
 }

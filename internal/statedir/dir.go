@@ -15,11 +15,11 @@ import (
 // ErrState marks a directory that cannot be used. Match it with errors.Is.
 var ErrState = errors.New("state directory")
 
-// Owner says whose state a directory holds.
+// Owner identifies the DLQ whose state a directory holds.
 type Owner struct {
-	Cluster string `json:"cluster"` // its id
+	Cluster string `json:"cluster"` // cluster ID
 	DLQ     string `json:"dlq"`
-	ID      string `json:"id"` // of the directory, made with it
+	ID      string `json:"id"` // ID of the directory, created with it
 }
 
 const (
@@ -37,12 +37,12 @@ type Dir struct {
 
 	mu      sync.Mutex
 	decided int64 // end of the last decided line that was read
-	read    int64 // behind the last whole line that was read
+	read    int64 // end of the last whole line that was read
 	pending *Batch
 }
 
-// Open opens the directory of an owner. A directory without a journal is [Dir.Missing]: it is read as an empty one. The error is an
-// [ErrState] when the directory is that of another DLQ or cluster, or cannot be read.
+// Open opens the directory of an owner. It treats a directory without a journal as empty, and [Dir.Missing] reports
+// true. It returns an [ErrState] if the directory belongs to another DLQ or cluster, or if it cannot be read.
 func Open(path string, of Owner) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func Open(path string, of Owner) (*Dir, error) {
 	return d, d.verify()
 }
 
-// verify reads the journal, and refuses one that is damaged or shorter than its last writer left it.
+// verify reads the journal. It refuses a journal that is damaged, or shorter than its last writer left it.
 func (d *Dir) verify() error {
 	values, err := d.control()
 	var known int64
@@ -86,7 +86,7 @@ func (d *Dir) verify() error {
 	return nil
 }
 
-// claim reads whose journal it is.
+// claim reads the owner from the first line. It refuses the journal of another owner.
 func (d *Dir) claim() error {
 	var found Owner
 	err := d.each(0, func(l line) error {
@@ -111,13 +111,14 @@ func (d *Dir) claim() error {
 // Missing reports whether the directory holds no journal yet.
 func (d *Dir) Missing() bool { return d.missing }
 
-// Path returns where the directory is.
+// Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// ID tells this directory from another one that is put in its place; "" while it is missing.
+// ID returns the ID of the directory, or "" if the directory is missing. It distinguishes the directory from another one
+// at the same path.
 func (d *Dir) ID() string { return d.owner.ID }
 
-// Create makes the directory with an empty journal.
+// Create creates the directory with an empty journal.
 func (d *Dir) Create() error {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return fmt.Errorf("%w: cannot be made: %w", ErrState, err)
@@ -138,7 +139,7 @@ func (d *Dir) Create() error {
 
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
-// replace writes a file so that it is there as a whole or not at all.
+// replace writes a file atomically: readers find the whole new file or the old one.
 func (d *Dir) replace(name string, text []byte) (err error) {
 	next := d.file(name + ".next")
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // #nosec G304 -- the operator's directory
@@ -157,7 +158,7 @@ func (d *Dir) replace(name string, text []byte) (err error) {
 	return d.unwritten(err)
 }
 
-// sync makes names in the directory durable.
+// sync makes the names in the directory durable.
 func (d *Dir) sync() error {
 	f, err := os.Open(d.path)
 	if err != nil {

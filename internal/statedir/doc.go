@@ -1,11 +1,13 @@
-// Package statedir keeps what a replayer knows of a DLQ in files of one directory, for clusters that allow no further topics.
+// Package statedir stores a replayer's state of a DLQ in files of one directory. It is for clusters on which no further
+// topics may be created.
 //
-// The journal stands for the status topic and the audit topic. It is a file of lines, each with a checksum, and is only appended to. A
-// batch that sends records is written as an intent, with fsync, before its Kafka transaction begins, and its outcome after the
-// transaction has ended. A batch without an outcome is pending: who opens the journal next to write reads the target topics, and decides.
-// Readers see decided batches only. The offset of a record is the place of its line in the file, plus its number in the batch.
+// The journal replaces the status topic and the audit topic. It is an append-only file of lines, and each line has a
+// checksum. The replayer writes a batch that sends records as an intent, with fsync, before its Kafka transaction
+// begins. It writes the outcome after the transaction has ended. A batch without an outcome is pending. The next writer
+// that opens the journal reads the target topics and decides the pending batch. Readers see only decided batches. The
+// offset of a record is the byte position of its line in the file, plus its index in the batch.
 //
-// The file control.json stands for the control topic: the last record of each key.
+// The file control.json replaces the control topic. It holds the last record of each key.
 //
-// One process at a time writes the journal, by a file lock. No second machine sees any of it.
+// A file lock admits one writing process at a time. Other machines do not see any of these files.
 package statedir

@@ -11,18 +11,18 @@ import (
 	"os"
 )
 
-// kind is what a line of the journal says. It is a closed list.
+// kind is the type of a journal line. It is a closed list.
 type kind byte
 
 const (
-	owned   kind = 'o' // whose journal it is; the first line
-	intent  kind = 'i' // a batch is about to be sent
-	wentOut kind = 'y' // the batch before went out
-	stayed  kind = 'n' // the batch before did not go out
-	local   kind = 'l' // a batch that sends nothing, and is decided
+	owned   kind = 'o' // the owner of the journal; the first line
+	intent  kind = 'i' // the writer is about to send this batch
+	wentOut kind = 'y' // the batch before was sent
+	stayed  kind = 'n' // the batch before was not sent
+	local   kind = 'l' // a batch that sends nothing, so it is decided at once
 )
 
-// line is one line: a checksum in hexadecimal, a space, the kind, JSON.
+// line is one journal line: a checksum in hexadecimal, a space, the kind, and JSON.
 type line struct {
 	kind       kind
 	text       []byte
@@ -49,7 +49,7 @@ func encodeLine(k kind, v any) ([]byte, error) {
 	return fmt.Appendf(nil, "%s %s\n", checksum(text), text), nil
 }
 
-// parseLine reads a line with its line end. ok is false when it is not whole.
+// parseLine parses a line with its line end. It returns false if the line is incomplete or damaged.
 func parseLine(text []byte) (l line, ok bool) {
 	if len(text) < prefix || text[len(text)-1] != '\n' || text[prefix-2] != ' ' {
 		return l, false
@@ -61,11 +61,11 @@ func parseLine(text []byte) (l line, ok bool) {
 	return line{kind: kind(body[0]), text: body[1:]}, true
 }
 
-// errEnough ends a reading.
+// errEnough stops [Dir.each] early.
 var errEnough = errors.New("enough")
 
-// each calls fn for the lines from a place on, which lies in or before the first of them. What a crash left of the last line is passed
-// over; a line that is damaged before others is an error.
+// each calls fn for every line, starting with the line that contains from. It skips an incomplete or damaged line at the
+// end, which a crash can leave. It returns an error if a damaged line comes before a whole one.
 func (d *Dir) each(from int64, fn func(line) error) error {
 	f, err := os.Open(d.file(journalFile))
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Dir) each(from int64, fn func(line) error) error {
 	for in := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62), 1<<20); ; {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // what is left is no whole line
+			return nil // the remaining bytes are not a whole line
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrState, err)
@@ -101,7 +101,7 @@ func (d *Dir) each(from int64, fn func(line) error) error {
 	}
 }
 
-// lineStart returns where the line begins that a place lies in.
+// lineStart returns the start of the line that contains the position at.
 func lineStart(f io.ReaderAt, at int64) (int64, error) {
 	block := make([]byte, 64<<10)
 	for at > 0 {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// tryLock locks a file unless another process has locked it.
+// tryLock locks a file and reports true, unless another process has locked it.
 func tryLock(f *os.File) (taken bool, err error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case err == nil:

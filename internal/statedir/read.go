@@ -9,25 +9,26 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Batch is what one transaction changes.
+// Batch holds the changes of one transaction.
 type Batch struct {
-	Records []Record `json:"records"` // of the status topic and the audit topic
+	Records []Record `json:"records"` // records of the status topic and the audit topic
 
-	// What is sent to the cluster in the same transaction: ids of dead letters in one replay, and for each partition a place before them.
+	// The same transaction sends these dead letters to the cluster: their IDs, in one replay. From has for each
+	// partition an offset before them.
 	Replay  string                     `json:"replay,omitempty"`
 	Letters []string                   `json:"letters,omitempty"`
 	From    map[string]map[int32]int64 `json:"from,omitempty"`
 }
 
-// Record is one record of a topic that the journal stands for.
+// Record is one record of a topic that the journal replaces.
 type Record struct {
 	Topic   string             `json:"topic"`
 	Key     []byte             `json:"key"`
-	Value   []byte             `json:"value"` // nil is a tombstone
+	Value   []byte             `json:"value"` // nil for a tombstone
 	Headers []kgo.RecordHeader `json:"headers,omitempty"`
 }
 
-// look reads what was appended since the last look. The caller holds mu.
+// look reads the lines that were appended since the last call. The caller holds mu.
 func (d *Dir) look() error {
 	if d.missing {
 		return nil
@@ -54,7 +55,7 @@ func (d *Dir) look() error {
 	})
 }
 
-// Spans implements [kafka.Log]: the decided part of the journal, which is the one partition of each topic.
+// Spans implements [kafka.Log]. It returns the decided part of the journal as the only partition of each topic.
 func (d *Dir) Spans(context.Context, string) (map[int32]kafka.Span, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,7 @@ func (d *Dir) Scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 	if !has || span.Start >= span.End {
 		return nil
 	}
-	var before *line // an intent that has no outcome yet
+	var before *line // an intent without an outcome yet
 	err := d.each(span.Start, func(l line) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (d *Dir) Scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 	return err
 }
 
-// records calls fn for the records of one topic in a batch.
+// records calls fn for the batch's records of one topic.
 func (l *line) records(topic string, span kafka.Span, fn func(*kgo.Record) error) error {
 	var b Batch
 	if err := l.decode(&b); err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Writer appends to a journal. One exists at a time on a machine. It belongs to one goroutine.
+// Writer appends to a journal. Only one writer exists at a time on a machine. A writer is not safe for concurrent use.
 type Writer struct {
 	dir    *Dir
 	lock   *os.File
 	file   *os.File
 	end    int64
-	intent *Batch // that has no outcome yet
+	intent *Batch // nil, or the batch without an outcome yet
 }
 
 const (
 	lockPause = 50 * time.Millisecond
-	lockLimit = 15 * time.Second // more than a transaction may take, after which a writer that was fenced notices
+	lockLimit = 15 * time.Second // longer than a transaction may take; a fenced writer has noticed by then
 )
 
-// sizeKey is the key of the journal's size in control.json.
+// sizeKey is the key in control.json that holds the size of the journal.
 const sizeKey = "journal"
 
-// Lock waits until no other process writes, and opens the journal to write. Close the writer.
+// Lock waits until no other process writes, and opens the journal for writing. The caller must close the writer.
 func (d *Dir) Lock(ctx context.Context) (*Writer, error) {
 	lock, err := d.acquire(ctx, lockFile)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Dir) Lock(ctx context.Context) (*Writer, error) {
 	return w, nil
 }
 
-// acquire locks a file. The lock ends with the file, also when the process is killed.
+// acquire locks a file. Closing the file releases the lock, and so does the end of the process.
 func (d *Dir) acquire(ctx context.Context, name string) (*os.File, error) {
 	f, err := os.OpenFile(d.file(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Dir) acquire(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// open reads the journal to its end, cuts off what a crash left of the last line, and opens it.
+// open reads the journal to its end, opens it for writing, and cuts off an incomplete last line that a crash left.
 func (w *Writer) open() error {
 	d := w.dir
 	d.mu.Lock()
@@ -84,10 +84,10 @@ func (w *Writer) open() error {
 	return d.unwritten(w.file.Truncate(w.end))
 }
 
-// Pending returns the batch that has no outcome yet; nil when there is none.
+// Pending returns the batch without an outcome yet, or nil.
 func (w *Writer) Pending() *Batch { return w.intent }
 
-// Intend writes what is about to be sent. A batch that sends nothing is decided with it.
+// Intend writes a batch before it is sent. A batch that sends nothing is decided at once.
 func (w *Writer) Intend(b *Batch) error {
 	if len(b.Letters) == 0 {
 		return w.append(local, b)
@@ -99,7 +99,7 @@ func (w *Writer) Intend(b *Batch) error {
 	return nil
 }
 
-// Decide writes whether the pending batch went out.
+// Decide writes whether the pending batch was sent.
 func (w *Writer) Decide(sent bool) error {
 	k := stayed
 	if sent {
@@ -112,7 +112,7 @@ func (w *Writer) Decide(sent bool) error {
 	return nil
 }
 
-// append writes a line, and returns once it is on the disk.
+// append writes a line and returns after the line is on the disk.
 func (w *Writer) append(k kind, v any) error {
 	text, err := encodeLine(k, v)
 	if err != nil {
@@ -123,14 +123,14 @@ func (w *Writer) append(k kind, v any) error {
 		err = w.file.Sync()
 	}
 	if err != nil {
-		_ = w.file.Truncate(w.end) // else the next writer does
+		_ = w.file.Truncate(w.end) // if this fails, the next writer truncates
 		return w.dir.unwritten(err)
 	}
 	w.end += int64(len(text))
 	return nil
 }
 
-// Close notes how long the journal is, and unlocks it.
+// Close writes the size of the journal to control.json, closes the journal, and releases the lock.
 func (w *Writer) Close() error {
 	size := &kgo.Record{Key: []byte(sizeKey), Value: fmt.Append(nil, w.end)}
 	return errors.Join(w.dir.PutControl(context.Background(), nil, size), w.file.Close(), w.lock.Close())
@@ -161,7 +161,9 @@ func (d *Dir) control() (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// PutControl writes records of the control topic. Each takes the place of the one of its key, unless that one outlives it; nil is never.
+// PutControl writes records of the control topic. A record replaces the existing record of its key, unless outlives
+// reports true for the existing one. If outlives is nil, every record replaces the existing one. A record with a nil
+// value deletes its key.
 func (d *Dir) PutControl(ctx context.Context, outlives func(r, later *kgo.Record) bool, records ...*kgo.Record) (err error) {
 	lock, err := d.acquire(ctx, guardFile)
 	if err != nil {

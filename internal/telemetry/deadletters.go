@@ -8,14 +8,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// deadLetters exports how many dead letters wait for a person.
+// deadLetters exports the number of dead letters that wait for a person.
 type deadLetters struct {
 	count                      func() (c deadletters.Count, known bool)
 	pending, escalated, oldest *prometheus.Desc
 }
 
-// NewDeadLetters makes the metrics of the dead letters that wait for a person. count is asked at every scrape; as long as the count is not
-// known, the metrics are absent.
+// NewDeadLetters returns the collector of the dead letters that wait for a person. It calls count at every scrape. The
+// metrics are absent until the count is known.
 func NewDeadLetters(count func() (c deadletters.Count, known bool)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &deadLetters{

@@ -2,14 +2,14 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// decimalsCollector turns the precision of the source's coordinates into a metric at the time of the scrape.
+// decimalsCollector exports the precision of the source's coordinates at the time of the scrape.
 type decimalsCollector struct {
 	decimals func() (decimals int, enough bool)
 	desc     *prometheus.Desc
 }
 
-// NewDecimalsCollector makes the metric of the decimals that the coordinates of the source have. There is none until enough of
-// them were seen.
+// NewDecimalsCollector returns the collector of the number of decimals in the source's coordinates. The metric is absent
+// until enough coordinates have been seen.
 func NewDecimalsCollector(decimals func() (decimals int, enough bool)) prometheus.Collector {
 	return &decimalsCollector{decimals, prometheus.NewDesc("switchback_coordinate_decimals",
 		"Decimals that at least half of the last ordinates of the source have; absent until enough were seen.", nil, nil)}
@@ -18,7 +18,7 @@ func NewDecimalsCollector(decimals func() (decimals int, enough bool)) prometheu
 // Describe lists the metric.
 func (c *decimalsCollector) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
 
-// Collect asks for it.
+// Collect exports the number of decimals.
 func (c *decimalsCollector) Collect(ch chan<- prometheus.Metric) {
 	if n, enough := c.decimals(); enough {
 		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n))

@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
-// dependencyCollector turns the state of what the work depends on, the remote steps' providers and the sink, into metrics at the
-// time of the scrape.
+// dependencyCollector exports the state of the dependencies at the time of the scrape: the providers of remote steps,
+// and the sink.
 type dependencyCollector struct {
 	status    func() []enrich.Status
 	sinks     func() []sink.Status
@@ -24,7 +24,8 @@ type dependencyCollector struct {
 	batches   *prometheus.Desc
 }
 
-// NewDependencyCollector makes the metrics of the providers of remote steps and of sinks. Both are asked at every scrape.
+// NewDependencyCollector returns the collector of the providers of remote steps and of the sinks. It calls both
+// functions at every scrape.
 func NewDependencyCollector(providers func() []enrich.Status, sinks func() []sink.Status) prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, append([]string{"step", "provider"}, labels...), nil)
@@ -53,7 +54,7 @@ func (c *dependencyCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the snapshot.
+// Collect reads the state of all dependencies and exports it.
 func (c *dependencyCollector) Collect(ch chan<- prometheus.Metric) {
 	metric := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
@@ -95,7 +96,8 @@ func open(c breaker.State) float64 {
 	return 1
 }
 
-// dependency names a provider as records are held by it: by the step, and by its own name where the step has several.
+// dependency returns the name by which records are held for a provider. The name is that of the step, followed by that
+// of the provider if the step has several providers.
 func dependency(s enrich.Status) string {
 	if s.Provider == s.Step {
 		return s.Step

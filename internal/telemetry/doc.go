@@ -1,4 +1,4 @@
-// Package telemetry is what a running consumer shows of itself: metrics for Prometheus, the endpoints /metrics, /healthz
-// and /readyz, and structured logs. It decides nothing and keeps no state but counters; labels come from closed lists or
-// from the configuration's topic names, never from records.
+// Package telemetry exposes the state of a running consumer: it exports metrics for Prometheus and serves /metrics,
+// /healthz and /readyz. It makes no decisions and keeps no state except counters. Labels come from closed lists or from
+// the configuration, never from records.
 package telemetry

@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// NewGatesOff makes the metric that says whether the rate gates are off (consumer resume --for). off is asked at the time of the scrape.
+// NewGatesOff returns the metric that reports whether an operator turned the rate gates off (consumer resume --for). It
+// calls off at every scrape.
 func NewGatesOff(off func(now time.Time) bool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "switchback_rate_gates_off", Help: "1 while no rate pauses the pipeline, since an operator said so; 0 otherwise.",

@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Metrics counts what a consumer did. Only committed work is counted: an attempt whose transaction was aborted is made
-// again, and counts then.
+// Metrics counts the work of a consumer. It counts committed work only. An attempt whose transaction aborts is repeated,
+// and the repetition counts.
 type Metrics struct {
 	source       string
 	consumed     prometheus.Counter
@@ -26,17 +26,17 @@ type Metrics struct {
 	handler      prometheus.Histogram
 	transactions *prometheus.CounterVec
 	transaction  prometheus.Histogram
-	deadline     *prometheus.GaugeVec // without labels: absent until it is set
+	deadline     *prometheus.GaugeVec // a vector without labels, so that the gauge is absent until it is set
 }
 
-// Build names what exports metrics, and the failures that its dead letters can have.
+// Build identifies the process that exports metrics, and lists the failures that its dead letters can have.
 type Build struct {
 	Version, RunID string
 	Failures       []classify.Entry
 }
 
-// NewMetrics registers the metrics of one consumer. stats is asked at every scrape. The names in b become labels of
-// switchback_build_info and switchback_run_info.
+// NewMetrics registers the metrics of one consumer. It calls stats at every scrape. Version and RunID of b become labels
+// of switchback_build_info and switchback_run_info.
 func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source string, b Build) (*Metrics, error) {
 	m := &Metrics{
 		source:    source,
@@ -69,11 +69,11 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 			return nil, err
 		}
 	}
-	// What somebody is told of exists from the start: a rate sees no first step out of nothing.
+	// Create the series of every failure now. A rate does not see the first increment of a series that starts with it.
 	for _, e := range b.Failures {
 		m.dead.WithLabelValues(string(e.Code), string(e.Category), string(e.Alert))
 	}
-	// The two outcomes exist from the start, so that a rate over them is never empty.
+	// Create both outcomes now, so that a rate over them is never empty.
 	m.transactions.WithLabelValues("committed")
 	m.transactions.WithLabelValues("aborted")
 	return m, nil
@@ -122,7 +122,7 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 	}
 }
 
-// observeParts counts what became of the parts of a record.
+// observeParts counts the outcomes of the parts of a record.
 func (m *Metrics) observeParts(e *retrytopics.Event) {
 	if e.Parts == (retrytopics.PartCounts{}) {
 		return
@@ -138,7 +138,7 @@ func (m *Metrics) observeParts(e *retrytopics.Event) {
 	}
 }
 
-// Deadline notes when a bounded run has to be done.
+// Deadline exports the time by which a bounded run must be done.
 func (m *Metrics) Deadline(at time.Time) {
 	m.deadline.WithLabelValues().Set(float64(at.UnixMilli()) / float64(time.Second/time.Millisecond))
 }

@@ -12,8 +12,8 @@ func NewRegistry(pipeline string) *prometheus.Registry {
 	return r
 }
 
-// OfPipeline returns a registerer that puts the label pipeline on every series. The alert rules group by it, so that two pipelines in one
-// scrape job are told apart.
+// OfPipeline returns a registerer that adds the label pipeline to every series. The alert rules group by this label to
+// distinguish two pipelines in one scrape job.
 func OfPipeline(r prometheus.Registerer, pipeline string) prometheus.Registerer {
 	return prometheus.WrapRegistererWith(prometheus.Labels{"pipeline": pipeline}, r)
 }

@@ -15,9 +15,10 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Health says how a process is. An empty string means well; otherwise it says what is the matter.
+// Health reports the health of a process. Each function returns "" if the process is healthy, or else a description of
+// the problem.
 type Health struct {
-	Live  func() string // /healthz: the process should be restarted when it is not well
+	Live  func() string // /healthz: restart the process if it is unhealthy
 	Ready func() string // /readyz: the process does its work
 }
 
@@ -27,22 +28,22 @@ type Server struct {
 	server   *http.Server
 }
 
-// PortError says that the address is taken.
+// PortError reports that the address is in use.
 type PortError struct {
 	Address string
 	Err     error
 }
 
-// Error names the address and what to change.
+// Error names the address and the setting to change.
 func (e *PortError) Error() string {
 	return fmt.Sprintf("cannot serve metrics at %s: the port is in use; choose another with --metrics host:port (port 0 is any that is free) or metrics.listen, which as \"\" turns them off", e.Address)
 }
 
-// Unwrap gives the operating system's error.
+// Unwrap returns the operating system's error.
 func (e *PortError) Unwrap() error { return e.Err }
 
-// Listen opens the address at once, so that a port in use is known before any record is touched. The error is a
-// *PortError when it is.
+// Listen opens the address at once, so that it finds a port in use before the consumer touches any record. It returns a
+// *PortError if the port is in use.
 func Listen(address string, gatherer prometheus.Gatherer, health Health) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -62,7 +63,8 @@ func Listen(address string, gatherer prometheus.Gatherer, health Health) (*Serve
 	return &Server{netutil.LimitListener(listener, maxConnections), server}, nil
 }
 
-// What one client of the server may take, so that nobody who can reach it uses up the files that the work needs.
+// These limits bound the resources that clients can use. A client that can reach the server must not exhaust the file
+// descriptors that the consumer needs.
 const (
 	headerTimeout  = 5 * time.Second
 	writeTimeout   = 30 * time.Second
@@ -83,7 +85,7 @@ func answer(state func() string) http.HandlerFunc {
 	}
 }
 
-// Address gives the host and port that are served.
+// Address returns the host and port of the server.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
 // Run serves until the context ends.

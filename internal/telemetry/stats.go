@@ -8,7 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// statsCollector turns the engine's snapshot into gauges at the time of the scrape, so that they are never old.
+// statsCollector exports the engine's snapshot as gauges. It reads the snapshot at the time of the scrape, so the gauges
+// are never stale.
 type statsCollector struct {
 	stats      func() retrytopics.Stats
 	source     string
@@ -63,7 +64,7 @@ func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the engine's snapshot.
+// Collect reads the engine's snapshot and exports it.
 func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

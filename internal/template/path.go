@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxRounds is how often a path is decoded. Software on the way decodes once or twice; what is still encoded after so many
-// rounds was made to deceive.
+// maxRounds is the maximum number of times that a path is decoded. Software on the way decodes once or twice. A path
+// that is still encoded after maxRounds is an attempt to deceive.
 const maxRounds = 8
 
-// PathFault says why a path must not be sent, or "". The path is as it would be sent, percent-encoded (RFC 3986).
+// PathFault returns the reason to refuse a path, or "". The path is percent-encoded (RFC 3986), as it would be sent.
 func PathFault(path string) string {
 	for range maxRounds {
 		path = norm.NFKC.String(path)
@@ -30,7 +30,7 @@ func PathFault(path string) string {
 	return "is percent-encoded more than " + strconv.Itoa(maxRounds) + " times"
 }
 
-// plainFault judges a path as it stands.
+// plainFault checks a path without decoding it.
 func plainFault(path string) string {
 	if strings.ContainsFunc(path, unicode.IsControl) {
 		return "holds a control character"
@@ -43,18 +43,18 @@ func plainFault(path string) string {
 	return ""
 }
 
-// isSeparator says what ends a segment: for some servers the backslash as well (IIS).
+// isSeparator reports whether r ends a segment. Some servers also treat the backslash as a separator (IIS).
 func isSeparator(r rune) bool { return r == '/' || r == '\\' }
 
-// isDots says whether a segment is . or .. for anybody: without its parameters (..;x), and without the blanks that Windows
-// drops. Three dots and more are two for old versions of it.
+// isDots reports whether any server reads a segment as . or .. after it removes the parameters (..;x). Windows also
+// drops blanks. Old versions of Windows read three or more dots as two.
 func isDots(segment string) bool {
 	name, _, _ := strings.Cut(segment, ";")
 	name = strings.TrimSpace(name)
 	return name != "" && strings.Trim(name, ".") == ""
 }
 
-// decode takes one layer of encoding away. What is not valid stays as it is.
+// decode removes one layer of percent-encoding. It leaves invalid escapes unchanged.
 func decode(path string) string {
 	var b strings.Builder
 	for path != "" {
@@ -73,8 +73,8 @@ func decode(path string) string {
 	return overlong().Replace(b.String())
 }
 
-// escaped gives what an escape at the beginning of a text stands for, and how many bytes it has: %2F, and %u002F, which
-// browsers and IIS know. n is 0 when there is none.
+// escaped returns the decoded text of an escape at the start of text, and the number of bytes of the escape. It knows
+// %2F, and %u002F, which browsers and IIS accept. n is 0 if text does not start with an escape.
 func escaped(text string) (decoded string, n int) {
 	if strings.HasPrefix(text, "%u") || strings.HasPrefix(text, "%U") {
 		if len(text) < 6 {
@@ -96,7 +96,8 @@ func escaped(text string) (decoded string, n int) {
 	return decoded, 3
 }
 
-// overlong reads forms of . / and \ that UTF-8 forbids, and that lenient decoders take (RFC 3629, section 10).
+// overlong returns a replacer of the overlong encodings of . / and \. UTF-8 forbids them, but lenient decoders accept
+// them (RFC 3629, section 10).
 func overlong() *strings.Replacer {
 	return strings.NewReplacer(
 		"\xc0\xae", ".", "\xe0\x80\xae", ".", "\xf0\x80\x80\xae", ".",

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// Part is literal text, or the name of a value when Name is set.
+// Part is literal text, or the name of a value if Name is set.
 type Part struct {
 	Literal string
-	Name    string // id, or properties. and a name
-	Query   bool   // of a URL: behind the first question mark
+	Name    string // id, or properties. and the name of a property
+	Query   bool   // the part is in the query of a URL
 }
 
-// Error says what is wrong with a template, as the end of a sentence that begins with its key, and what to do about it.
+// Error describes a fault of a template and its correction. Message ends a sentence that begins with the key of the
+// template.
 type Error struct{ Message, Fix string }
 
 func (e *Error) Error() string { return e.Message + "; " + e.Fix }
 
-// Parse cuts a text at its braces.
+// Parse splits a text at its braces.
 func Parse(text string) ([]Part, *Error) {
 	const names = "write {id} or {properties.name}"
 	var parts []Part
@@ -47,7 +48,8 @@ func Parse(text string) ([]Part, *Error) {
 	return parts, nil
 }
 
-// ParseURL cuts a URL at its braces. They may stand in the path and in the query, not in the host: a feature must not choose who is asked.
+// ParseURL splits a URL at its braces. It accepts braces in the path and in the query. It refuses braces in the host,
+// because a feature must not choose the server.
 func ParseURL(text string) ([]Part, *Error) {
 	parts, err := Parse(text)
 	if err != nil {
@@ -68,7 +70,7 @@ func ParseURL(text string) ([]Part, *Error) {
 	return parts, urlFault(plain)
 }
 
-// urlFault returns what is wrong with a URL, or nil.
+// urlFault returns the fault of a URL, or nil.
 func urlFault(plain string) *Error {
 	u, err := url.Parse(plain)
 	switch {
@@ -89,7 +91,7 @@ func urlFault(plain string) *Error {
 	return nil
 }
 
-// longest is how much of a name is shown.
+// longest is the number of runes of a name that a message shows.
 const longest = 60
 
 func quote(name string) string {
