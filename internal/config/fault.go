@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a configuration.
+// Fault is one error in a configuration.
 type Fault struct {
-	// Line and Column say where in the file, from 1; both are 0 when the value came from the environment.
+	// Line and Column are the position in the file, from 1. Both are 0 if the value came from the environment.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Variable is the environment variable that the value came from; "" when it came from the file.
+	// Variable is the environment variable that holds the value, or "" if the file holds it.
 	Variable string `json:"variable,omitempty"`
-	// Path is the key, such as pipeline.retry_policy.tiers[1]; "" when the file as a whole is meant.
+	// Path is the key, such as pipeline.retry_policy.tiers[1], or "" for the whole file.
 	Path string `json:"path,omitempty"`
-	// Message says what is wrong.
+	// Message describes the error.
 	Message string `json:"message"`
-	// Fix says what to do about it.
+	// Fix describes what to do about it.
 	Fix string `json:"fix,omitempty"`
 }
 
-// Text is the fault on one line: "name:line:column: path: message; fix". A fault of the
-// environment begins with the name of the variable instead.
+// Text formats the fault on one line: "name:line:column: path: message; fix". A fault of an environment variable begins
+// with the name of the variable instead.
 func (f Fault) Text(name string) string {
 	var b strings.Builder
 	switch {
@@ -45,17 +45,17 @@ func (f Fault) Text(name string) string {
 	return b.String()
 }
 
-// maxFaults is how many faults are listed. A file with more is no pipeline file, or one mistake is repeated.
+// maxFaults is the largest number of listed faults. A file with more is not a pipeline file, or repeats one mistake.
 const maxFaults = 100
 
-// Faults is every fault of one configuration, as an error. Those of the file come first, by line. Beyond a hundred they are
-// only counted, in the last entry.
+// Faults is an error that lists every fault of one configuration. Faults of the file come first, sorted by line. Beyond a
+// hundred, the last entry only counts the remaining faults.
 //
-//nolint:errname // the name stands in the contract between the packages
+//nolint:errname // the name is part of the contract between the packages
 type Faults struct {
-	Name string  // the file, as it was given
+	Name string  // the file name that the caller passed
 	List []Fault // never empty
-	more int     // faults that are not in the list
+	more int     // number of faults that are not in the list
 }
 
 // Error returns one fault per line.
@@ -67,7 +67,7 @@ func (f *Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// add notes a fault unless the same one is there already.
+// add appends a fault unless the list already contains it.
 func (f *Faults) add(fault Fault) {
 	switch {
 	case slices.Contains(f.List, fault):
@@ -78,10 +78,10 @@ func (f *Faults) add(fault Fault) {
 	}
 }
 
-// full reports whether further faults are only counted, so that nobody need look for what to say of them.
+// full reports whether the list is full. Further faults are only counted, so they need no message.
 func (f *Faults) full() bool { return len(f.List) >= maxFaults }
 
-// sort puts the faults of the file first, by line and column, then those of the environment.
+// sort puts the faults of the file first, by line and column, and then the faults of environment variables.
 func (f *Faults) sort() {
 	slices.SortStableFunc(f.List, func(a, b Fault) int {
 		return cmp.Or(
@@ -92,7 +92,7 @@ func (f *Faults) sort() {
 	})
 }
 
-// err is nil when there is no fault.
+// err returns f, or nil if there is no fault.
 func (f *Faults) err() error {
 	if len(f.List) == 0 {
 		return nil
@@ -105,13 +105,13 @@ func (f *Faults) err() error {
 	return f
 }
 
-// show cuts a value for a message.
+// show quotes and shortens a value for a message.
 func show(text string) string { return fmt.Sprintf("%q", cut(text, 60)) }
 
-// maxPath is how much of a key is shown: more than any key of this software has.
+// maxPath is the longest part of a key that a message shows. Every known key is shorter.
 const maxPath = 200
 
-// cut shortens a text to so many characters.
+// cut shortens a text to the given number of characters.
 func cut(text string, longest int) string {
 	if len(text) <= longest { // bytes
 		return text
@@ -122,20 +122,20 @@ func cut(text string, longest int) string {
 	return text
 }
 
-// place is where a value was written: in the file or in an environment variable.
+// place is the position of a value, in the file or in an environment variable.
 type place struct {
 	line, column int    // of the value
-	keyLine      int    // of the key, for faults about what is missing below it
+	keyLine      int    // of the key, for faults about absent keys below it
 	keyColumn    int    //
-	variable     string // the environment variable, when there is one
+	variable     string // the environment variable, or "" for a value of the file
 }
 
-// origins remembers where each path was written, and which values could not be read.
+// origins records the position of each path, and the values that could not be read.
 type origins struct {
 	places map[string]place
 	broken map[string]bool
-	above  map[string]bool // mappings with something written below them
-	cracks map[string]bool // mappings and lists with something broken below them
+	above  map[string]bool // mappings that contain a written key
+	cracks map[string]bool // mappings and lists that contain a broken value
 }
 
 func newOrigins() *origins {
@@ -145,22 +145,22 @@ func newOrigins() *origins {
 	}
 }
 
-// longestPath bounds the paths above which something is remembered: one that is longer is of an unknown key.
+// longestPath is the longest path whose ancestors origins records. A longer path belongs to an unknown key.
 const longestPath = 4096
 
-// note remembers where a path was written.
+// note records the position of a path.
 func (o *origins) note(path string, at place) {
 	o.places[path] = at
 	ancestors(path, ".", o.above)
 }
 
-// crack remembers that a path could not be read.
+// crack records that a path could not be read.
 func (o *origins) crack(path string) {
 	o.broken[path] = true
 	ancestors(path, ".[", o.cracks)
 }
 
-// ancestors adds what lies above a path, from the nearest on, up to what is known already.
+// ancestors adds the ancestors of a path, nearest first, and stops at the first one that is already present.
 func ancestors(path, marks string, to map[string]bool) {
 	if len(path) > longestPath {
 		return
@@ -174,13 +174,13 @@ func ancestors(path, marks string, to map[string]bool) {
 	}
 }
 
-// byHand reports whether path was written, in the file or the environment.
+// byHand reports whether the file or the environment sets path itself.
 func (o *origins) byHand(path string) bool {
 	_, ok := o.places[path]
 	return ok
 }
 
-// near returns the place of path or of the nearest key above it that was written.
+// near returns the position of path, or of its nearest ancestor that was written.
 func (o *origins) near(path string) place {
 	for {
 		if at, ok := o.places[path]; ok {
@@ -190,11 +190,11 @@ func (o *origins) near(path string) place {
 	}
 }
 
-// sound reports whether a rule about path can be checked: its value could be read, and so could
-// what is above it and below it.
+// sound reports whether a rule about path can be checked. The value, its ancestors and its descendants must all have
+// been read.
 func (o *origins) sound(path string) bool { return o.intact(path) && !o.cracks[path] }
 
-// intact reports whether path and what is above it could be read; values below it may be broken.
+// intact reports whether path and its ancestors could be read. Values below path may be broken.
 func (o *origins) intact(path string) bool {
 	for ; ; path = parent(path) {
 		if o.broken[path] {
@@ -206,15 +206,14 @@ func (o *origins) intact(path string) bool {
 	}
 }
 
-// parent cuts the last key or index from a path.
+// parent returns the path without its last key or index.
 func parent(path string) string {
 	return path[:max(strings.LastIndexAny(path, ".["), 0)]
 }
 
-// Position says where a key was written: its line and column in the file, or the environment
-// variable that overrides it. A key that was not written has the position of the nearest key
-// above it. It serves other packages that find a fault in a value. path is in the form
-// enrich[0].http.url.
+// Position returns the position of a key: its line and column in the file, or the environment variable that overrides
+// it. A key that was not written has the position of its nearest written ancestor. Other packages call Position to
+// report a fault in a value. path has the form enrich[0].http.url.
 func (c Config) Position(path string) (line, column int, variable string) {
 	if c.origins == nil {
 		return 0, 0, ""
@@ -223,10 +222,10 @@ func (c Config) Position(path string) (line, column int, variable string) {
 	return at.line, at.column, at.variable
 }
 
-// written reports whether path or anything below it was written.
+// written reports whether path or a key below it was written.
 func (o *origins) written(path string) bool { return o.byHand(path) || o.above[path] }
 
-// join is the path of a key below a mapping.
+// join returns the path of a key below a mapping.
 func join(path, name string) string {
 	if name == "" {
 		name = `""` // the empty key, which a mapping with free keys may have
@@ -237,5 +236,5 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// entry is the path of an entry of a list.
+// entry returns the path of an entry of a list.
 func entry(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

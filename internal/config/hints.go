@@ -23,7 +23,7 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 	d.fault(path, line, column, message, fix)
 }
 
-// hint returns which key was probably meant.
+// hint returns a fix that names the key that the user probably meant.
 func (d *decoder) hint(path, name string, t reflect.Type) string {
 	siblings := namesOf(t)
 	if near := Nearest(name, siblings); near != "" {
@@ -35,11 +35,11 @@ func (d *decoder) hint(path, name string, t reflect.Type) string {
 	return "remove it; known here: " + strings.Join(siblings, ", ")
 }
 
-// homesOf lists the mappings, other than that of path, that have a key of this name.
+// homesOf returns the mappings that have a key with this name, except the mapping of path.
 func homesOf(name, path string) []string {
 	var homes []string
 	for _, p := range Paths() {
-		inList := strings.Contains(p, "[") && !strings.Contains(path, "[") // what belongs to a step says nothing about the rest of the file
+		inList := strings.Contains(p, "[") && !strings.Contains(path, "[") // keys of a list entry are no hint for keys outside of a list
 		if home := parent(p); home != "" && home != parent(path) && p == home+"."+name && !inList {
 			homes = append(homes, home)
 		}
@@ -47,7 +47,7 @@ func homesOf(name, path string) []string {
 	return homes
 }
 
-// isSecretName reports whether a key looks as if it held a secret.
+// isSecretName reports whether the name of a key suggests that it holds a secret.
 func isSecretName(name string) bool {
 	folded := fold(name)
 	return slices.ContainsFunc([]string{"password", "passwd", "passphrase", "secret", "token", "credential"}, func(word string) bool {
@@ -55,10 +55,10 @@ func isSecretName(name string) bool {
 	})
 }
 
-// longestWord is that of no key and no word of this software; what is longer is no misspelt one.
+// longestWord is larger than the length of every key and word. A longer name is not a misspelt word.
 const longestWord = 64
 
-// Nearest returns the word that name was probably meant to be, or "".
+// Nearest returns the word that name probably stands for, or "".
 func Nearest(name string, words []string) string {
 	if len(name) > longestWord {
 		return ""
@@ -75,10 +75,11 @@ func Nearest(name string, words []string) string {
 	return best
 }
 
-// shortest is how much of a word at least tells which one is meant.
+// shortest is the smallest length of a name that is compared with the beginnings of words.
 const shortest = 4
 
-// onlyLonger returns the only word that begins as name does, as coercion_failed for coercion; "" when there are none or several.
+// onlyLonger returns the only word that begins with name, such as coercion_failed for coercion. It returns "" if no word
+// or several words match.
 func onlyLonger(name string, words []string) (only string) {
 	begin := fold(name)
 	if len(begin) < shortest {
@@ -96,13 +97,13 @@ func onlyLonger(name string, words []string) (only string) {
 	return only
 }
 
-// fold leaves out what people vary: capitals, hyphens, underscores.
+// fold removes differences in spelling: capitals, hyphens and underscores.
 func fold(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// editDistance is the number of letters to insert, delete, replace or swap with their neighbour
-// (optimal string alignment).
+// editDistance returns the number of letters to insert, delete, replace or swap with their neighbor (optimal string
+// alignment).
 func editDistance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)

@@ -52,9 +52,9 @@ type SASL struct {
 // Enabled reports whether SASL is on.
 func (s SASL) Enabled() bool { return s.Mechanism != MechanismNone }
 
-// Credentials reads user and password from where the file says they are. It is called when a
-// connection is made, so that a changed secret is taken up by a restart and none is kept longer
-// than needed. The error names the variable or file, never what it holds.
+// Credentials reads the user and the password from the places that the file names. The client calls it when it connects,
+// so a restart uses a changed secret. No secret stays in memory longer than needed. The error names the variable or
+// file, never the secret.
 func (s SASL) Credentials() (username string, password Secret, err error) {
 	username, userErr := readUsername("kafka.sasl", s.Username, s.UsernameEnv)
 	password, passErr := ReadSecret("kafka.sasl.password", "password", s.PasswordEnv, s.PasswordFile)
@@ -114,10 +114,10 @@ type RegistryCache struct {
 	Missing Duration `jsonschema:"default=30s" least:"1s" most:"1h" yaml:"missing"`
 }
 
-// Enabled reports whether there is a registry.
+// Enabled reports whether the file sets a registry.
 func (r SchemaRegistry) Enabled() bool { return r.URL != "" }
 
-// URLs lists the servers.
+// URLs returns the servers of the registry.
 func (r SchemaRegistry) URLs() []string {
 	var out []string
 	for url := range strings.SplitSeq(r.URL, ",") {
@@ -128,13 +128,13 @@ func (r SchemaRegistry) URLs() []string {
 	return out
 }
 
-// RegistryCredentials are what a registry wants to see: user and password, a token, or nothing.
+// RegistryCredentials holds the credentials for a registry: user and password, a token, or neither.
 type RegistryCredentials struct {
 	Username        string
 	Password, Token Secret
 }
 
-// Credentials reads the secrets from where the file says they are, as [SASL.Credentials] does.
+// Credentials reads the secrets from the places that the file names, as [SASL.Credentials] does.
 func (r SchemaRegistry) Credentials() (c RegistryCredentials, err error) {
 	const key = "schema_registry"
 	var userErr, secretErr error
@@ -150,18 +150,18 @@ func (r SchemaRegistry) Credentials() (c RegistryCredentials, err error) {
 
 const redacted = "[redacted]"
 
-// Secret is a password on its way from where it is kept to the connection that needs it. However
-// it is printed, it shows as [redacted]; only [Secret.Reveal] gives its value.
+// Secret holds a password between reading it and connecting with it. It is printed as [redacted]. Only [Secret.Reveal]
+// returns the value.
 type Secret struct {
-	// A pointer, since fmt prints unexported fields by reflection and calls no method on them:
-	// of a pointer below the top it shows the address only.
+	// The value is a pointer, because fmt prints unexported fields by reflection and calls no method on them. Of a
+	// nested pointer, fmt prints only the address.
 	value *string
 }
 
 // NewSecret wraps value.
 func NewSecret(value string) Secret { return Secret{value: &value} }
 
-// Reveal returns the value; "" for the zero Secret. Hand it to the client and keep it nowhere.
+// Reveal returns the value, or "" for the zero Secret. The caller passes it to the client and does not store it.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -181,14 +181,14 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // MarshalJSON writes "[redacted]".
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// MarshalYAML writes "[redacted]", in quotes, since without them it would be a list.
+// MarshalYAML writes "[redacted]" in quotes, because YAML would read it as a list without them.
 func (s Secret) MarshalYAML() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 // LogValue returns [redacted] for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// readUsername returns the user that is in the file, or in the environment variable that it names. key is the mapping that
-// has username and username_env.
+// readUsername returns username, or the value of the environment variable if one is named. key is the mapping that has
+// username and username_env, for errors.
 func readUsername(key, username, variable string) (string, error) {
 	if variable == "" {
 		return username, nil
@@ -200,8 +200,8 @@ func readUsername(key, username, variable string) (string, error) {
 	return user, nil
 }
 
-// ReadSecret reads a secret from a file or, without one, from an environment variable. key is that of the two keys without
-// _env and _file, what names the secret.
+// ReadSecret reads a secret from file or, if file is "", from an environment variable. For errors, key is the common
+// part of the two keys without _env and _file, and what names the secret.
 func ReadSecret(key, what, variable, file string) (Secret, error) {
 	if file == "" {
 		secret := os.Getenv(variable)

@@ -11,10 +11,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Load reads the file at path and the environment. A fault of the configuration is a [*Faults]
-// that lists all of them; any other error is about reading the file. It does what [Parse] does
-// and two things that need the process: an environment variable that begins with SWITCHBACK_ and
-// overrides nothing is a fault, and engine.instance becomes the host name when it is not given.
+// Load reads the file at path and the environment. A configuration with faults returns a [*Faults] that lists all of
+// them. Any other error is about reading the file or the host name.
+//
+// Load does two things more than [Parse]. It reports an environment variable that begins with SWITCHBACK_ and overrides
+// no key. It sets engine.instance to the host name if the file does not set it.
 func Load(path string) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -34,9 +35,11 @@ func Load(path string) (*Config, error) {
 	return cfg, nil
 }
 
-// Parse reads a configuration from its text and an environment; name stands before each fault.
-// env returns the value of a variable, "" when it is not set; nil means no environment. The error
-// is a [*Faults]. CI=true in the environment lowers the attempts (S1-3; see [Config.CappedByCI]). Parse is pure: engine.instance stays empty when it is not given.
+// Parse reads a configuration from its text and an environment. Each fault begins with name. env returns the value of a
+// variable, or "" if it is not set; a nil env is an empty environment. The error is a [*Faults].
+//
+// CI=true in the environment lowers the attempts (S1-3; see [Config.CappedByCI]). Parse is pure: it leaves
+// engine.instance empty if the text does not set it.
 func Parse(name string, data []byte, env func(string) string) (*Config, error) {
 	cfg, faults := build(name, data, newEnvironment(env, nil))
 	if err := faults.err(); err != nil {
@@ -45,7 +48,7 @@ func Parse(name string, data []byte, env func(string) string) (*Config, error) {
 	return cfg, nil
 }
 
-// build decodes, fills in and checks a configuration, in this order, collecting every fault.
+// build decodes a configuration, fills in derived values and checks the result. It collects every fault.
 func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	cfg := &Config{origins: newOrigins()}
 	faults := &Faults{Name: name}
@@ -65,7 +68,7 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	return cfg, faults
 }
 
-// fill derives what was not given from what was.
+// fill derives the values that were not written from the values that were.
 func fill(c *Config) {
 	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
 	fillNames(c)
@@ -78,16 +81,17 @@ func fill(c *Config) {
 	c.Transform = c.Transform.WithDefaults()
 }
 
-// DLQ says which DLQ is meant where no pipeline file names one, and how its cluster is reached.
+// DLQ selects a dead-letter queue and its cluster if there is no pipeline file.
 type DLQ struct {
 	Topic    string   // mandatory
-	Brokers  []string // host:port; they outrank SWITCHBACK_KAFKA_BROKERS, and that outranks the profile. nil leaves it to them
-	Profile  string   // a name in the file of profiles; "" is none
-	Profiles string   // that file; read only when there is a Profile; "" is the default file
-	Registry string   // URL of the schema registry of Avro values; it outranks SWITCHBACK_SCHEMA_REGISTRY_URL. "" leaves it to that
+	Brokers  []string // host:port; precedes SWITCHBACK_KAFKA_BROKERS, which precedes the profile; nil uses those
+	Profile  string   // a name in the profiles file; "" for none
+	Profiles string   // the profiles file, which is read only if Profile is set; "" for the default file
+	Registry string   // URL of the schema registry for Avro values; precedes SWITCHBACK_SCHEMA_REGISTRY_URL; "" uses that variable
 }
 
-// withoutPipeline is what a pipeline file must say. None of it matters to who only looks at dead letters.
+// withoutPipeline sets the mandatory keys of a pipeline file. None of them affects a command that only reads dead
+// letters.
 const withoutPipeline = `pipeline:
   id: dlq
   retry_policy: { max_attempts: 1, base_delay_seconds: 1.0, retryable_status_codes: [] }
@@ -101,7 +105,7 @@ const (
 	flagRegistry = "--registry"
 )
 
-// defaultProfiles is where profiles are when nobody says otherwise: switchback/profiles.yaml in the user's configuration folder.
+// defaultProfiles returns the default profiles file: switchback/profiles.yaml in the user's configuration folder.
 func defaultProfiles() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -110,8 +114,9 @@ func defaultProfiles() (string, error) {
 	return filepath.Join(dir, "switchback", "profiles.yaml"), nil
 }
 
-// LoadDLQ returns a configuration for a DLQ without a pipeline file. Only Kafka, the names that begin with the DLQ's, and the defaults of
-// reading mean anything in it. A fault is a [*Faults]; any other error is about reading the file of profiles.
+// LoadDLQ returns a configuration for a DLQ without a pipeline file. Only three parts of it have a meaning: Kafka, the
+// names derived from the DLQ, and the defaults for reading. A configuration with faults returns a [*Faults]. Any other
+// error is about reading the profiles file.
 func LoadDLQ(q DLQ) (*Config, error) {
 	var profiles []byte
 	if q.Profile != "" {
@@ -131,8 +136,8 @@ func LoadDLQ(q DLQ) (*Config, error) {
 	return ParseDLQ(q, profiles, os.Getenv)
 }
 
-// ParseDLQ is [LoadDLQ] with the text of the profiles and an environment, of which it takes SWITCHBACK_KAFKA_… and
-// SWITCHBACK_SCHEMA_REGISTRY_… alone. It is pure.
+// ParseDLQ does the same as [LoadDLQ] with the text of the profiles and an environment. It reads only the variables
+// SWITCHBACK_KAFKA_… and SWITCHBACK_SCHEMA_REGISTRY_…, and is pure.
 func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) {
 	cfg := &Config{origins: newOrigins()}
 	faults := &Faults{Name: q.Profiles}
@@ -158,8 +163,8 @@ func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) 
 	return cfg, nil
 }
 
-// nameAfter names after a DLQ what the replayer keeps about it. The DLQ stands in for the source, after which a pipeline's replayers are
-// named that keep each other from writing.
+// nameAfter derives the replayer's topics and group from the name of a DLQ. The DLQ takes the place of the source topic.
+// Replayers of a pipeline that exclude each other from writing use names derived from the source.
 func (c *Config) nameAfter(dlq string) {
 	c.Pipeline.ID, c.Source.Topic, c.Source.Group = dlq, dlq, dlq+".replayer"
 	c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control = dlq+".replayer-status", dlq+".replayer-audit", dlq+".replayer-control"
@@ -199,7 +204,8 @@ func (d *decoder) profile(text []byte, name string, kafka *Kafka) {
 	d.faults.add(Fault{Variable: flagProfile, Message: fmt.Sprintf("%s has no profile %s", d.faults.Name, show(name)), Fix: fix})
 }
 
-// topicFlag names the DLQ. One that is refused leaves the default, so that there is one fault and not two.
+// topicFlag sets the DLQ from the flag. If it refuses the name, the default stays, so that the user sees one fault
+// instead of two.
 func (d *decoder) topicFlag(topic string, cfg *Config) {
 	problem, _ := topicProblem(topic)
 	switch {

@@ -50,7 +50,7 @@ func (p RetryPolicy) BaseDelay() time.Duration { return seconds(p.BaseDelaySecon
 // MaxDelay returns the longest delay between two attempts.
 func (p RetryPolicy) MaxDelay() time.Duration { return seconds(p.MaxDelaySeconds) }
 
-// MaxJitter returns the longest time that is added to a delay; 0 when jitter is off.
+// MaxJitter returns the longest time that jitter adds to a delay, or 0 if jitter is off.
 func (p RetryPolicy) MaxJitter() time.Duration {
 	if !p.Jitter {
 		return 0
@@ -58,7 +58,7 @@ func (p RetryPolicy) MaxJitter() time.Duration {
 	return seconds(p.JitterSeconds)
 }
 
-// TierDelays returns the delays of the tiers, ascending.
+// TierDelays returns the delays of the tiers in ascending order.
 func (p RetryPolicy) TierDelays() []time.Duration {
 	out := make([]time.Duration, len(p.Tiers))
 	for i, d := range p.Tiers {
@@ -67,9 +67,9 @@ func (p RetryPolicy) TierDelays() []time.Duration {
 	return out
 }
 
-// defaultTiers returns base, 4 * base and longest, without what does not ascend or lies beyond
-// longest: the design's 2 s, 8 s, 60 s for the defaults of S1-1. A tier is a whole number of
-// milliseconds, the resolution of the due header, and is rounded up to one.
+// defaultTiers returns base, 4 * base and longest. It leaves out delays that do not ascend or exceed longest. With the
+// defaults of S1-1 it returns the tiers of the design: 2 s, 8 s, 60 s. The due header has a resolution of milliseconds,
+// so defaultTiers rounds up to whole milliseconds.
 func defaultTiers(base, longest time.Duration) []Duration {
 	var out []Duration
 	for _, d := range []time.Duration{base, 4 * base, longest} {
@@ -82,7 +82,7 @@ func defaultTiers(base, longest time.Duration) []Duration {
 	return out
 }
 
-// fillPolicy derives what was not given by hand. isSet tells what was.
+// fillPolicy derives the values that were not written. isSet reports whether a key was written.
 func fillPolicy(p *RetryPolicy, isSet func(key string) bool) {
 	if !p.Jitter {
 		p.JitterSeconds = 0
@@ -103,7 +103,7 @@ func fillPolicy(p *RetryPolicy, isSet func(key string) bool) {
 	}
 }
 
-// longestDelay is the longest delay that any policy can ask for by itself.
+// longestDelay returns the longest delay that any policy can ask for, without Retry-After.
 func (p RetryPolicy) longestDelay() time.Duration {
 	policies, last := p.Engine(), time.Duration(0)
 	if len(p.Tiers) > 0 {
@@ -123,7 +123,8 @@ func (p RetryPolicy) longestDelay() time.Duration {
 	return longest
 }
 
-// seconds never makes nothing of something: a delay of 0 means that none was written.
+// seconds converts seconds to a Duration and never rounds a positive number to 0. A delay of 0 means that the key was
+// not written.
 func seconds(s float64) time.Duration {
 	d := time.Duration(math.Round(s * float64(time.Second)))
 	if d == 0 && s > 0 {
@@ -153,7 +154,7 @@ type CategoryPolicy struct {
 	Spread *float64 `jsonschema:"minimum=0,maximum=1" yaml:"spread,omitempty"`
 }
 
-// engine returns the policy as the engine wants it: zero where nothing was written.
+// engine returns the policy for the retry engine. Values that were not written come from the preset, or are zero.
 func (p CategoryPolicy) engine() policy.Policy {
 	return policy.Policy{
 		MaxAttempts: p.MaxAttempts, Strategy: p.Strategy,
@@ -162,7 +163,7 @@ func (p CategoryPolicy) engine() policy.Policy {
 	}.Over(p.Preset.Policy())
 }
 
-// orNone returns 0 for what was not written, and -1 for a zero that was: the engine's word for none.
+// orNone returns 0 if the value was not written, and -1 for a written zero. The retry engine reads -1 as none.
 func orNone[T ~int64 | ~float64](written *float64, convert func(float64) T) T {
 	switch {
 	case written == nil:
@@ -173,7 +174,7 @@ func orNone[T ~int64 | ~float64](written *float64, convert func(float64) T) T {
 	return convert(*written)
 }
 
-// Engine returns the policies of all categories as the engine decides with them.
+// Engine returns the policies of all categories for the retry engine.
 func (p RetryPolicy) Engine() policy.Policies {
 	jitter := p.MaxJitter().Seconds()
 	out := policy.Policies{
@@ -191,7 +192,8 @@ func (p RetryPolicy) Engine() policy.Policies {
 	return out
 }
 
-// capAttempts limits the attempts of every policy, as a build server wants it (S1-3). It reports whether one had more.
+// capAttempts limits the attempts of every policy to most, for build servers (S1-3). It reports whether a policy had
+// more.
 func (p *RetryPolicy) capAttempts(most int) bool {
 	policies := p.Engine()
 	capped := p.MaxAttempts > most
@@ -207,7 +209,7 @@ func (p *RetryPolicy) capAttempts(most int) bool {
 	return capped
 }
 
-// capByCI lowers the attempts and remembers the policy as the file has it.
+// capByCI lowers the attempts and keeps the policy of the file in uncapped.
 func (c *Config) capByCI(most int) {
 	written := c.Pipeline.RetryPolicy
 	written.Policies = maps.Clone(written.Policies)
@@ -216,13 +218,13 @@ func (c *Config) capByCI(most int) {
 	}
 }
 
-// CappedByCI reports whether CI=true in the environment lowered the attempts of a policy to the limit that is given.
+// CappedByCI returns the attempt limit for CI, and reports whether CI=true in the environment lowered a policy to it.
 func (c Config) CappedByCI() (most int, capped bool) {
 	return c.Pipeline.RetryPolicy.CIMaxAttempts, c.uncapped != nil
 }
 
-// Uncapped returns the configuration with the attempts that its file has, whatever CI says: for what spends no time on them,
-// such as a simulation, which is to show what production does.
+// Uncapped returns the configuration with the attempts of the file, without the limit for CI. It is for commands that do
+// not wait for attempts, such as a simulation of production.
 func (c Config) Uncapped() *Config {
 	if c.uncapped != nil {
 		c.Pipeline.RetryPolicy, c.uncapped = *c.uncapped, nil
@@ -258,14 +260,14 @@ func (r RetryRule) rule() classify.Rule {
 	}
 }
 
-// Classification returns what the file says over the taxonomy, as classify wants it.
+// Classification returns the classification options that the file sets on top of the taxonomy.
 func (p RetryPolicy) Classification() classify.Options {
 	o := classify.Options{
 		RetryableStatus: p.RetryableStatusCodes, TerminalStatus: p.TerminalStatusCodes,
-		Unknown: classify.Permanent, // a human must see it (S4-2)
+		Unknown: classify.Permanent, // a person must look at it (S4-2)
 	}
 	if o.RetryableStatus == nil {
-		o.RetryableStatus = []int{} // an empty list of the file is a list
+		o.RetryableStatus = []int{} // a written empty list is not the same as an absent list
 	}
 	for _, r := range p.Rules {
 		o.Rules = append(o.Rules, r.rule())

@@ -18,22 +18,22 @@ type key struct {
 	tag   reflect.StructTag
 }
 
-// rules are the limits of one value. They stand in the tag that the JSON schema is generated from, so that both refuse the same. Of a
-// list, the limits of numbers and durations and the words hold for each element.
+// rules are the limits of one value. The JSON schema is generated from the same tag, so both refuse the same values. For
+// a list, the limits of numbers and durations, and the words, apply to each element.
 type rules struct {
 	required                                 bool
 	minimum, above, maximum                  *float64 // above is the exclusive minimum
-	least, most                              Duration // of a duration; most 0 = none
-	minLength, maxLength, minItems, maxItems int      // of text, in characters, and of a list; a maximum of 0 = none
-	unique                                   bool     // of the elements of a list
-	pattern                                  string   // of text
-	words                                    []string // of a closed list; none when any text is legal
-	defaults                                 []string // more than one only for a list
+	least, most                              Duration // limits of a duration; most 0 is no limit
+	minLength, maxLength, minItems, maxItems int      // limits of a text in characters, and of a list; a maximum of 0 is no limit
+	unique                                   bool     // list elements must be distinct
+	pattern                                  string   // a regular expression that the text must match
+	words                                    []string // the allowed words; empty if every text is allowed
+	defaults                                 []string // several only for a list
 	example                                  string
-	secretNeighbor                           bool // never echo the value: people put the secret itself here by mistake
+	secretNeighbor                           bool // never show the value, because users write the secret itself here by mistake
 }
 
-// keysOf lists the keys of a struct type in the order of its fields.
+// keysOf returns the keys of a struct type in the order of its fields.
 func keysOf(t reflect.Type) []key {
 	var out []key
 	for i := range t.NumField() {
@@ -46,7 +46,7 @@ func keysOf(t reflect.Type) []key {
 	return out
 }
 
-// namesOf lists the names of the keys of a struct type.
+// namesOf returns the names of the keys of a struct type.
 func namesOf(t reflect.Type) []string {
 	var names []string
 	for _, k := range keysOf(t) {
@@ -55,7 +55,7 @@ func namesOf(t reflect.Type) []string {
 	return names
 }
 
-// findKey returns the key of the given name.
+// findKey returns the key with the given name.
 func findKey(t reflect.Type, name string) (k key, ok bool) {
 	keys := keysOf(t)
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
@@ -65,7 +65,7 @@ func findKey(t reflect.Type, name string) (k key, ok bool) {
 	return keys[i], true
 }
 
-// rules reads the tags of a key. What does not parse is passed over.
+// rules reads the tags of a key. It ignores text that does not parse.
 func (k key) rules() rules {
 	r := rules{example: k.tag.Get("example"), secretNeighbor: k.tag.Get("echo") == "no"}
 	if isDuration(k.typ) || k.typ == reflect.TypeFor[[]Duration]() {
@@ -98,7 +98,7 @@ func (k key) rules() rules {
 	return r
 }
 
-// ofElement returns the rules that hold for each entry of a list.
+// ofElement returns the rules for each entry of a list.
 func (r rules) ofElement() rules {
 	return rules{
 		minimum: r.minimum, maximum: r.maximum, above: r.above, least: r.least, most: r.most,
@@ -106,7 +106,7 @@ func (r rules) ofElement() rules {
 	}
 }
 
-// applyDefaults writes the defaults of the tags into v and all that is below it.
+// applyDefaults writes the defaults of the tags into v and all fields below it.
 func applyDefaults(v reflect.Value) {
 	if v.Kind() != reflect.Struct {
 		return
@@ -128,7 +128,7 @@ func applyDefaults(v reflect.Value) {
 	}
 }
 
-// check holds a value that was read against the limits of its key.
+// check checks a value against the limits of its key, and returns an empty message if the value is within them.
 func (r rules) check(v reflect.Value) (message, fix string) {
 	switch {
 	case isDuration(v.Type()):
@@ -179,8 +179,8 @@ func (r rules) checkText(text string) (message, fix string) {
 	return show(text) + " " + message, fix
 }
 
-// misshapen returns what is wrong with a text that does not match the pattern of its key, and what to write; "" for a pattern whose key
-// has a rule that says more.
+// misshapen returns the message and the fix for a text that does not match the pattern of its key. It returns "" for a
+// pattern whose key has a more precise rule.
 func (r rules) misshapen() (message, fix string) {
 	switch r.pattern {
 	case `^([A-Za-z_][A-Za-z0-9_]*)?$`, `^[A-Za-z_][A-Za-z0-9_]*$`:
@@ -202,7 +202,7 @@ func (r rules) misshapen() (message, fix string) {
 	return "", ""
 }
 
-// Paths lists every key of the file, such as kafka.brokers; an entry of a list shows as [].
+// Paths returns every key of the file, such as kafka.brokers. A list entry appears as [].
 func Paths() []string {
 	var out []string
 	walkType("", reflect.TypeFor[Config](), func(path string, _ key) { out = append(out, path) })
@@ -222,6 +222,6 @@ func walkType(path string, t reflect.Type, each func(path string, k key)) {
 			each(child, k)
 			walkType(child, k.typ, each)
 		}
-	default: // one value, or a mapping with free keys
+	default: // a single value, or a mapping with free keys
 	}
 }

@@ -15,29 +15,29 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// kind is what a value looks like in YAML.
+// kind is the YAML form of a value.
 type kind int
 
 const (
 	textValue     kind = iota // plain text, without quotes
 	quotedValue               // text in quotes or in a block
-	variableValue             // the text of an environment variable: its type is what the key wants
-	integerValue              // a number without a point, as the YAML parser sees it
+	variableValue             // the text of an environment variable, whose type follows from the key
+	integerValue              // a number without a point, as the YAML parser reads it
 	floatValue                // a number with a point
 	boolValue                 // true or false
 	nullValue                 // nothing, or null
 	listValue                 // a list
 	mappingValue              // a mapping
-	otherValue                // .inf, .nan and what else is never allowed
+	otherValue                // .inf, .nan and other values that are never allowed
 )
 
-// written is a value as somebody wrote it.
+// written is a value in the form in which the user wrote it.
 type written struct {
 	kind kind
 	text string
 }
 
-// readScalar returns what n looks like.
+// readScalar returns the form and the text of n.
 func readScalar(n ast.Node) written {
 	switch s := n.(type) {
 	case *ast.StringNode:
@@ -74,8 +74,9 @@ func isQuoted(n ast.Node) bool {
 	return kind == token.SingleQuoteType || kind == token.DoubleQuoteType
 }
 
-// gluedText undoes a mistake of the YAML parser, which takes a:9092 for a mapping when it stands in a list inside of braces, as in
-// {brokers: [a:9092]} (goccy/go-yaml issue 832). By YAML 1.2, section 7.3.3, a colon without a blank after it is part of plain text.
+// gluedText corrects a mistake of the YAML parser (goccy/go-yaml issue 832). In a list inside braces, such as {brokers:
+// [a:9092]}, the parser reads a:9092 as a mapping. By YAML 1.2, section 7.3.3, a colon without a following blank is part
+// of plain text.
 func gluedText(n ast.Node) (string, bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok || m.IsFlowStyle || len(m.Values) != 1 {
@@ -93,7 +94,7 @@ func gluedText(n ast.Node) (string, bool) {
 	return head + ":" + tail, true
 }
 
-// plainText is the text of a plain value as it was written, glued together if it was split.
+// plainText returns the text of a plain value as it was written. It joins a value that the parser split.
 func plainText(n ast.Node) (string, bool) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
@@ -102,7 +103,7 @@ func plainText(n ast.Node) (string, bool) {
 	return gluedText(n)
 }
 
-// firstToken is where a value begins; of a split one that is its key, not its colon.
+// firstToken returns the first token of a value. For a split value, this is its key and not its colon.
 func firstToken(n ast.Node) *token.Token {
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 {
 		return firstToken(m.Values[0].Key)
@@ -110,21 +111,21 @@ func firstToken(n ast.Node) *token.Token {
 	return n.GetToken()
 }
 
-// follows reports whether next begins right where the text of n ends.
+// follows reports whether next begins directly after the text of n.
 func follows(n ast.Node, text string, next *token.Token) bool {
 	at := n.GetToken().Position
 	return at.Line == next.Position.Line && at.Column+utf8.RuneCountInString(text) == next.Position.Column
 }
 
-// isText reports whether w can be text: plain, in quotes, or of a variable.
+// isText reports whether w can be text: plain, quoted, or from a variable.
 func (w written) isText() bool { return w.kind <= variableValue }
 
-// isValue reports whether w is one value, and not a list, a mapping or nothing.
+// isValue reports whether w is a single value, and not a list, a mapping or null.
 func (w written) isValue() bool {
 	return w.kind != nullValue && w.kind != listValue && w.kind != mappingValue
 }
 
-// describe says for a message what was found; a secret is not shown.
+// describe describes the value for a message, without showing a secret.
 func (w written) describe(secret bool) string {
 	switch {
 	case w.kind == nullValue:
@@ -146,7 +147,7 @@ func (w written) describe(secret bool) string {
 	}
 }
 
-// isScalar reports whether one value, not a list or a mapping, is written for a type.
+// isScalar reports whether a type holds a single value, and not a list or a mapping.
 func isScalar(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
@@ -158,7 +159,7 @@ func isScalar(t reflect.Type) bool {
 
 func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[Duration]() }
 
-// typeWords returns what one value of a type is called in a message, what several are, and how one is written.
+// typeWords returns the words for a type in a message: the singular, the plural, and advice how to write a value.
 func typeWords(t reflect.Type) (one, several, advice string) {
 	switch kind := t.Kind(); {
 	case isDuration(t):
@@ -180,13 +181,13 @@ func typeWords(t reflect.Type) (one, several, advice string) {
 	return "a whole number", "whole numbers", "write plain digits, without quotes, point or underscores"
 }
 
-// expected names a type in a message.
+// expected returns the name of a type for a message.
 func expected(t reflect.Type) string {
 	one, _, _ := typeWords(t)
 	return one
 }
 
-// advice says how a value of a type is written.
+// advice returns how to write a value of a type correctly.
 func advice(t reflect.Type, w written, secret bool) string {
 	_, _, fix := typeWords(t)
 	number, text := w.kind == integerValue || w.kind == floatValue, t.Kind() == reflect.String
@@ -201,10 +202,10 @@ func advice(t reflect.Type, w written, secret bool) string {
 	return fix
 }
 
-// scalar decodes one value into v and holds it against its rules.
+// scalar decodes one value into v and checks it against its rules.
 func (d *decoder) scalar(path string, line, column int, w written, v reflect.Value, r rules) {
 	if w.kind == nullValue && w.text == "null" && slices.Contains(r.words, "null") {
-		w.kind = textValue // the word null, as in on_error: null, for which nobody writes quotes
+		w.kind = textValue // the word null, as in on_error: null, which users write without quotes
 	}
 	message, fix := set(v, w, r)
 	if message == "" {
@@ -219,7 +220,7 @@ func (d *decoder) scalar(path string, line, column int, w written, v reflect.Val
 	d.fault(path, line, column, message, fix)
 }
 
-// forbiddenValue returns why a value that is out of its range stands for a forbidden pattern of retrying, or "".
+// forbiddenValue returns why a value that is out of range is a forbidden retry pattern, or "".
 func forbiddenValue(path string, w written) string {
 	key, ofPolicy := path[strings.LastIndexByte(path, '.')+1:], strings.HasPrefix(path, retryPath)
 	n, err := strconv.ParseFloat(w.text, 64)
@@ -237,7 +238,7 @@ func forbiddenValue(path string, w written) string {
 	return ""
 }
 
-// set writes w into v. It returns what is wrong and what to do, or "".
+// set writes w into v. It returns the error message and the fix, or "" on success.
 func set(v reflect.Value, w written, r rules) (message, fix string) {
 	whole := v.CanInt() && !isDuration(v.Type()) && w.kind != quotedValue && decimalPattern.MatchString(w.text)
 	switch {
@@ -253,8 +254,8 @@ func set(v reflect.Value, w written, r rules) (message, fix string) {
 	return "expected " + expected(v.Type()) + ", found " + w.describe(r.secretNeighbor), advice(v.Type(), w, r.secretNeighbor)
 }
 
-// The numbers of the YAML 1.2 core schema in plain decimal. Hexadecimal, octal, leading zeros and underscores are refused, since readers
-// and tools disagree about them.
+// Plain decimal numbers of the YAML 1.2 core schema. Hexadecimal, octal, leading zeros and underscores are refused,
+// because tools read them differently.
 var (
 	decimalPattern = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 	floatPattern   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
@@ -266,7 +267,7 @@ func parseFloat(text string) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && floatPattern.MatchString(text)
 }
 
-// assign writes w into v. It returns false for a value of another type.
+// assign writes w into v. It returns false if w has another type.
 func assign(v reflect.Value, w written) bool {
 	switch kind := v.Kind(); {
 	case isDuration(v.Type()):
@@ -302,7 +303,7 @@ func assign(v reflect.Value, w written) bool {
 	return true
 }
 
-// refuseWord returns what is wrong with a word that is not in a closed list, and what to do about it.
+// refuseWord returns the message and the fix for a word that is not in a closed list.
 func refuseWord(word string, words []string) (message, fix string) {
 	known := slices.Clone(words)
 	if i := slices.Index(known, ""); i >= 0 {

@@ -15,19 +15,19 @@ type Sink struct {
 	PostGIS *PostGISSink `yaml:"postgis,omitempty"`
 }
 
-// SinkKey says what finds the row of a feature.
+// SinkKey selects the key that identifies the row of a feature.
 type SinkKey string
 
-// The sink keys that are no path.
+// The sink keys that are not paths.
 const (
 	SinkKeyRecord  SinkKey = "record_key"
 	SinkKeyFeature SinkKey = "feature_id"
 )
 
-// sinkKeyPath begins a path into the record key.
+// sinkKeyPath is the first element of a path into the record key.
 const sinkKeyPath = "key"
 
-// Path returns the names that lead into a record key, none when the whole of it is meant; ok is false for a key that is no path.
+// Path returns the names in a path into the record key, or no names for the whole key. ok is false if k is not a path.
 func (k SinkKey) Path() (names []string, ok bool) {
 	parts := strings.Split(string(k), ".")
 	if parts[0] != sinkKeyPath {
@@ -64,21 +64,22 @@ type PostGISSink struct {
 	Breaker Breaker `yaml:"breaker"`
 }
 
-// DSN reads the connection string from where it is kept.
+// DSN reads the connection string from the environment variable or the file.
 func (s PostGISSink) DSN() (Secret, error) {
 	return ReadSecret("sink.postgis.dsn", "connection string", s.DSNEnv, s.DSNFile)
 }
 
-// mostName is how much of a name PostgreSQL keeps; what is longer it cuts without an error.
+// mostName is the longest name that PostgreSQL keeps. It truncates longer names without an error.
 const mostName = 63
 
-// GuardSuffix makes the name of the guard from that of the table that the sink writes.
+// GuardSuffix is appended to the name of the sink's table to form the name of the guard.
 const GuardSuffix = "_switchback"
 
-// mostTable leaves room for the ending of the guard's name: cut, it would be the table's own, or another's.
+// mostTable leaves room for the suffix of the guard. PostgreSQL would truncate a longer guard name to the name of
+// another table, or of the table itself.
 const mostTable = mostName - len(GuardSuffix)
 
-// sink checks the table beside the output topic.
+// sink checks the keys of the PostGIS sink.
 func (c checker) sink() {
 	const path = "sink.postgis"
 	s := c.cfg.Sink.PostGIS
@@ -103,7 +104,7 @@ func (c checker) sink() {
 	}
 }
 
-// sinkKey refuses a key that finds no row, or one row for many features.
+// sinkKey refuses a key that identifies no row, or the same row for several features.
 func (c checker) sinkKey(table bool) {
 	const path = "sink.key"
 	_, into := c.cfg.Sink.Key.Path()

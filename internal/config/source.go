@@ -95,7 +95,7 @@ func (c Config) TierTopics() []string {
 // namedTopic is a topic and the key that names it.
 type namedTopic struct{ path, name string }
 
-// allTopics lists every topic of the pipeline, the tiers last.
+// allTopics returns every topic of the pipeline, with the tiers last.
 func (c Config) allTopics() []namedTopic {
 	out := []namedTopic{{"source.topic", c.Source.Topic}, {"output.topic", c.Output.Topic}, {"topics.dlq", c.Topics.DLQ}}
 	for _, kept := range c.Topics.kept() {
@@ -107,8 +107,8 @@ func (c Config) allTopics() []namedTopic {
 	return out
 }
 
-// OwnTopic returns the key of the pipeline file that makes a topic the pipeline's own; "" for a topic that is not. Retry topics of delays
-// that the pipeline had before are its own, and so are topics that it reads a reference set from.
+// OwnTopic returns the key of the pipeline file that makes a topic the pipeline's own, or "" for any other topic. The
+// pipeline also owns retry topics with other delays, and the topics of its reference sets.
 func (c Config) OwnTopic(name string) string {
 	for _, own := range c.allTopics() {
 		if own.name == name {
@@ -126,7 +126,8 @@ func (c Config) OwnTopic(name string) string {
 	return ""
 }
 
-// KeptBeside returns the source topic of the pipeline that keeps a topic for itself, if the topic has a default name; "" for any other name.
+// KeptBeside returns the source topic of the pipeline that owns a topic with a default name. It returns "" for any other
+// name.
 func KeptBeside(name string) (source string) {
 	if i := strings.LastIndex(name, tierSuffix); i > 0 && isDelay(name[i+len(tierSuffix):]) {
 		return name[:i]
@@ -139,22 +140,23 @@ func KeptBeside(name string) (source string) {
 	return ""
 }
 
-// isDelay reports whether what stands behind the prefix of a tier names one.
+// isDelay reports whether the text after a tier prefix is a delay.
 func isDelay(text string) bool {
 	d, err := time.ParseDuration(text)
 	return err == nil && d > 0
 }
 
-// tierSuffix is what the default prefix of the tiers adds to the name of the source.
+// tierSuffix is appended to the name of the source to form the default tier prefix.
 const tierSuffix = ".retry-"
 
-// keptTopic is a topic that a pipeline keeps for itself: its key, what its default name adds to that of the source, and its name.
+// keptTopic is a topic that only the pipeline writes: its key, the suffix of its default name, and its name.
 type keptTopic struct {
 	key, suffix string
 	name        *string
 }
 
-// kept lists what nobody but the pipeline writes, besides the tiers. Dead letters of other pipelines may be sent to a DLQ.
+// kept returns the topics that only the pipeline writes, without the tiers. The DLQ is not among them, because other
+// pipelines may send dead letters to it.
 func (t *Topics) kept() []keptTopic {
 	return []keptTopic{
 		{"state", ".state", &t.State},
@@ -166,7 +168,7 @@ func (t *Topics) kept() []keptTopic {
 	}
 }
 
-// fillNames derives every name that was not given from pipeline.id and source.topic.
+// fillNames derives every name that was not written from pipeline.id and source.topic.
 func fillNames(c *Config) {
 	c.Source.Topic = cmp.Or(c.Source.Topic, c.Pipeline.ID)
 	c.Source.Group = cmp.Or(c.Source.Group, c.Pipeline.ID)
@@ -180,10 +182,10 @@ func fillNames(c *Config) {
 	c.Topics.TierPrefix = cmp.Or(c.Topics.TierPrefix, base+tierSuffix)
 }
 
-// topicText has the characters that Kafka allows in the name of a topic.
+// topicText matches the characters that Kafka allows in a topic name.
 var topicText = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
-// topicProblem returns what is wrong with the name of a topic, or "".
+// topicProblem returns the error in a topic name and the fix, or "".
 func topicProblem(name string) (problem, fix string) {
 	const most = 249
 	switch {
@@ -253,23 +255,24 @@ type OutputAvroKeys struct {
 	Register bool `jsonschema:"default=true" yaml:"register"`
 }
 
-// reads reports whether records of a format can come in, as they are or as the data of a CloudEvent.
+// reads reports whether the source can contain records of a format, directly or as the data of a CloudEvent.
 func (s Source) reads(format envelope.Format) bool {
 	return s.Format == format || s.Format == envelope.CloudEvents && s.CloudEvents.Data == format
 }
 
-// mayReadAvro reports whether a record may be Avro: because the file says so, or leaves it to the record.
+// mayReadAvro reports whether a record may be Avro, because the file selects Avro or leaves the format to the record.
 func (s Source) mayReadAvro() bool {
 	byTheRecord := s.Format == envelope.Auto || s.Format == envelope.CloudEvents && s.CloudEvents.Data == envelope.Auto
 	return byTheRecord || s.reads(envelope.Avro) || s.reads(envelope.Debezium) && s.Debezium.Serialization == envelope.SerializationAvro
 }
 
-// mayReadJSONFG is the same of JSON-FG.
+// mayReadJSONFG reports whether a record may be JSON-FG, because the file selects JSON-FG or leaves the format to the
+// record.
 func (s Source) mayReadJSONFG() bool {
 	return s.reads(envelope.JSONFG) || s.Format == envelope.Auto || s.Format == envelope.CloudEvents && s.CloudEvents.Data == envelope.Auto
 }
 
-// fillFormat derives the form of a row's geometry.
+// fillFormat derives the geometry format of rows.
 func fillFormat(c *Config) {
 	if c.Source.reads(envelope.Debezium) && !c.origins.byHand("source.row.geometry_format") {
 		c.Source.Row.GeometryFormat = envelope.GeometryStruct
@@ -279,7 +282,7 @@ func fillFormat(c *Config) {
 // Collections says what one bad feature does to the others of a collection that is split.
 type Collections string
 
-// The rules for collections.
+// The rules for split collections.
 const (
 	CollectionsPerFeature   Collections = "per_feature"    // each feature is delivered, retried or dead-lettered by itself
 	CollectionsAllOrNothing Collections = "all_or_nothing" // the collection is delivered, retried or dead-lettered as one record

@@ -37,38 +37,39 @@ func (t Tolerance) HoldsOn(code classify.Code) bool {
 	return slices.Contains(t.HoldOn, code) || t.HaltOnGeometryInvalid && slices.Contains(invalidGeometry(), code)
 }
 
-// HoldsAtOnce reports whether one failure is enough to hold the pipeline: its code is listed, or nothing can go on, such as when a
-// disk is full (S4-1).
+// HoldsAtOnce reports whether a single failure holds the pipeline. This is so if its code is listed, or if the whole
+// pipeline cannot continue, for example because a disk is full (S4-1).
 func (t Tolerance) HoldsAtOnce(f classify.Failure) bool {
 	return t.HoldsOn(f.Code) || f.Level == classify.LevelPipeline
 }
 
-// Holds reports whether a failed attempt holds the pipeline: at once, or because its attempts are used up and the category blocks
-// (S3-3). The reason is that of the engine's decision.
+// Holds reports whether a failed attempt holds the pipeline. It does so at once, or because no attempts are left and the
+// category blocks the pipeline (S3-3). reason is the reason of the engine's decision.
 func (t Tolerance) Holds(f classify.Failure, reason policy.Reason) bool {
 	return t.HoldsAtOnce(f) || reason == policy.ReasonExhausted && f.Category.Blocks()
 }
 
-// invalidGeometry lists the codes that halt_on_geometry_invalid is about: the gates of S0-8 on geometries.
+// invalidGeometry returns the codes that halt_on_geometry_invalid covers: the geometry gates of S0-8.
 func invalidGeometry() []classify.Code {
 	return []classify.Code{
 		classify.CodeGeometryInvalid, classify.CodeGeometryEmpty, classify.CodeGeometryNotSimple, classify.CodeGeometryStructure,
 	}
 }
 
-// OnBatch is what happens to a batch beyond a tolerance.
+// OnBatch is the action for a batch that exceeds a tolerance.
 type OnBatch string
 
-// The choices.
+// The actions for a batch.
 const (
-	OnBatchQuarantine OnBatch = "quarantine" // what is left of it goes to the DLQ as batch_quarantined
+	OnBatchQuarantine OnBatch = "quarantine" // the remaining records go to the DLQ as batch_quarantined
 	OnBatchHold       OnBatch = "hold"       // the pipeline is held
 )
 
-// fillPrecision sets the decimals of the output where the file does not: six, or those that the source has to have.
+// fillPrecision sets the decimals of the output if the file does not: six, or the precision threshold of the source if
+// it is larger.
 func fillPrecision(c *Config) {
 	if c.Transform.Geometry.RoundDecimals == nil {
-		decimals := min(15, max(6, c.Pipeline.Tolerance.PrecisionDecimalThreshold)) // what is out of range is a fault of that key
+		decimals := min(15, max(6, c.Pipeline.Tolerance.PrecisionDecimalThreshold)) // a value out of range is reported at its own key
 		c.Transform.Geometry.RoundDecimals = &decimals
 	}
 	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {

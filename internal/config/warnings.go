@@ -16,8 +16,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Warnings returns what is legal and still worth a second look. It has the form of faults, with their places; none of them keeps the
-// pipeline from running.
+// Warnings returns settings that are legal but probably unintended. Warnings have the form of faults, with positions.
+// None of them prevents the pipeline from running.
 func Warnings(cfg *Config) []Fault {
 	w := &warner{Config: cfg}
 	for i, status := range cfg.Pipeline.RetryPolicy.RetryableStatusCodes { // S4-3
@@ -35,13 +35,13 @@ func Warnings(cfg *Config) []Fault {
 	return w.out.List
 }
 
-// warner notes what is worth a second look.
+// warner collects warnings about a configuration.
 type warner struct {
 	*Config
 	out Faults
 }
 
-// when notes a warning at the place of a path if there is reason to.
+// when adds a warning at the position of path if reason is true.
 func (w *warner) when(reason bool, path, message, fix string) {
 	if reason {
 		line, column, variable := w.Position(path)
@@ -49,7 +49,7 @@ func (w *warner) when(reason bool, path, message, fix string) {
 	}
 }
 
-// tolerance finds keys of the tolerance that have no effect with the rest of the file.
+// tolerance warns about tolerance keys that have no effect with the rest of the file.
 func (w *warner) tolerance() {
 	const path = "pipeline.tolerance."
 	t, validity := w.Pipeline.Tolerance, w.Transform.Geometry.Validity
@@ -69,7 +69,8 @@ func (w *warner) tolerance() {
 		"set one of them, or remove it")
 }
 
-// holdOn finds listed codes that no failure of this file can have. The default list is nobody's mistake, written out or not.
+// holdOn warns about listed codes that no failure can have with this file. It ignores the default list, even if it is
+// written out.
 func (w *warner) holdOn() {
 	codes := w.Pipeline.Tolerance.HoldOn
 	if slices.Equal(codes, []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}) {
@@ -81,7 +82,7 @@ func (w *warner) holdOn() {
 	}
 }
 
-// neverGiven returns why no failure of this file has a code, "" when one may.
+// neverGiven returns why no failure can have a code with this file, or "" if one can.
 func neverGiven(cfg *Config, code classify.Code) string {
 	t, geometry := cfg.Pipeline.Tolerance, cfg.Transform.Geometry
 	mandatory := func(f transform.Field) bool { return f.References != nil && f.References.Mandatory }
@@ -131,7 +132,7 @@ func (w *warner) precision() {
 		"add precision_degraded to hold_on, unless it is meant")
 }
 
-// version finds versions that anybody can push ahead, and keys that have no effect on versions.
+// version warns about versions that any producer can push far ahead, and about version keys that have no effect.
 func (w *warner) version() {
 	const path, formPath, aheadPath = "source.version", "source.version_form", "source.max_version_ahead"
 	form, limited := w.Source.VersionForm, w.Source.MaxVersionAhead != Duration(time.Hour)
@@ -146,7 +147,7 @@ func (w *warner) version() {
 	w.when(form == VersionNumber && limited, aheadPath, "has no effect: with source.version_form: number versions are no times", "remove it")
 }
 
-// order speaks of what is legal and leaves less of an order than one might think (docs/delivery.md).
+// order warns about legal settings that keep less order than their user may expect (docs/delivery.md).
 func (w *warner) order() {
 	const modePath, keepPath = "ordering.mode", "ordering.versions.keep"
 	mode, versioned, window := w.Ordering.Mode, w.Source.Version != "", w.Ordering.Versions.Keep == KeepVersionsWindow
@@ -176,7 +177,7 @@ func (w *warner) order() {
 		"set delivery: exactly_once where the cluster has transactions, or let readers compare switchback-source")
 }
 
-// connections finds secrets that cross a network in the exposed, and topics that are lost with one broker.
+// connections warns about secrets that are sent unencrypted, and about topics that are lost if one broker is lost.
 func (w *warner) connections() {
 	sasl, r := w.Kafka.SASL, w.SchemaRegistry
 	exposed := string(sasl.Mechanism) + " without TLS proves the password without sending it, but everything after it is in the clear"
@@ -190,7 +191,7 @@ func (w *warner) connections() {
 	w.when(open && r.PasswordEnv+r.PasswordFile+r.TokenEnv+r.TokenFile != "", "schema_registry.url", "http sends the password or the token in the clear", "write https")
 }
 
-// steps looks at the URLs that remote steps ask.
+// steps warns about the URLs of remote steps.
 func (w *warner) steps() {
 	names := newNames(w.Transform)
 	for i, step := range w.Enrich {
@@ -214,12 +215,12 @@ func (w *warner) steps() {
 	}
 }
 
-// names are those that the mapped feature has when a step sees it. A step that asks for another, such as the name of the source where that
-// of the target is meant, fails for every feature.
+// names are the property names of the mapped feature that a step receives. A step that uses another name fails for every
+// feature. An example is the source name of a property whose target name is needed.
 type names struct {
 	known  map[string]bool
-	target map[string]string // of names of the source
-	open   bool              // without fields, or with what is unmapped kept, the file does not tell what there is
+	target map[string]string // target names by source name
+	open   bool              // the file does not list all properties, because it has no fields or keeps unmapped properties
 }
 
 func newNames(t transform.Config) *names {
@@ -241,8 +242,8 @@ func (n *names) add(more ...string) {
 	}
 }
 
-// given reports whether a property may be there: itself, something that it is part of, or, when it was flattened, something that it begins
-// with.
+// given reports whether a property may exist: under its own name, inside another property, or as the beginning of a
+// flattened property.
 func (n *names) given(property string) bool {
 	for name := range n.known {
 		if strings.HasPrefix(property+".", name+".") || strings.HasPrefix(name, property+".") || strings.HasPrefix(property, name) {
@@ -252,7 +253,7 @@ func (n *names) given(property string) bool {
 	return n.open
 }
 
-// meant returns which name was probably meant.
+// meant returns a fix that names the properties the user probably meant.
 func (n *names) meant(property string) string {
 	if to := n.target[property]; to != "" {
 		return "a step sees the mapped feature: write {properties." + to + "}"
@@ -261,7 +262,7 @@ func (n *names) meant(property string) string {
 	return "a step sees the mapped feature, which has " + strings.Join(all[:min(len(all), 8)], ", ") + "; add a field, or fix the name"
 }
 
-// privateHost returns the host of a URL when it is written as an address that is not public, or as localhost; else "".
+// privateHost returns the host of a URL if it is a non-public address or localhost, and "" otherwise.
 func privateHost(template string) string {
 	_, host, _ := strings.Cut(template, "://")
 	if end := strings.IndexAny(host, "/?"); end >= 0 {
@@ -278,7 +279,7 @@ func privateHost(template string) string {
 	return ""
 }
 
-// secretParameter finds a parameter of a URL template that looks like a secret and has its value in the file.
+// secretParameter returns a parameter of a URL template that looks like a secret and has its value in the file, or "".
 func secretParameter(template string) string {
 	_, query, _ := strings.Cut(template, "?")
 	for parameter := range strings.SplitSeq(query, "&") {
