@@ -279,7 +279,7 @@ func fillFormat(c *Config) {
 	}
 }
 
-// Collections says what one bad feature does to the others of a collection that is split.
+// Collections is the effect of one bad feature on the other features of a split collection.
 type Collections string
 
 // The rules for split collections.
