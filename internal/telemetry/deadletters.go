@@ -20,9 +20,9 @@ func NewDeadLetters(count func() (c deadletters.Count, known bool)) prometheus.C
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &deadLetters{
 		count:     count,
-		pending:   desc("switchback_dead_letters_pending", "Dead letters of the pipeline that nobody has decided about; absent until the DLQ has been read."),
-		escalated: desc("switchback_dead_letters_escalated", "Dead letters of the pipeline that are marked for a person's decision; absent until the DLQ has been read."),
-		oldest:    desc("switchback_dead_letters_oldest_pending_seconds", "Age of the oldest dead letter that is pending or escalated; 0 when there is none, absent until the DLQ has been read."),
+		pending:   desc("switchback_dead_letters_pending", "Dead letters of the whole pipeline that are pending. Absent until the DLQ has been read."),
+		escalated: desc("switchback_dead_letters_escalated", "Dead letters of the whole pipeline that are escalated for a decision. Absent until the DLQ has been read."),
+		oldest:    desc("switchback_dead_letters_oldest_pending_seconds", "Age in seconds of the oldest dead letter that is pending or escalated. 0 if there is none, absent until the DLQ has been read."),
 	}
 }
 

@@ -12,7 +12,7 @@ type decimalsCollector struct {
 // until enough coordinates have been seen.
 func NewDecimalsCollector(decimals func() (decimals int, enough bool)) prometheus.Collector {
 	return &decimalsCollector{decimals, prometheus.NewDesc("switchback_coordinate_decimals",
-		"Decimals that at least half of the last ordinates of the source have; absent until enough were seen.", nil, nil)}
+		"Decimal places that at least half of the last 100 ordinates of the source have. Absent until enough ordinates were seen.", nil, nil)}
 }
 
 // Describe lists the metric.

@@ -32,18 +32,18 @@ func NewDependencyCollector(providers func() []enrich.Status, sinks func() []sin
 	}
 	return &dependencyCollector{
 		status: providers, sinks: sinks,
-		requests:  desc("switchback_provider_requests_total", "Questions to a provider of a remote step, by outcome.", "outcome"),
-		fallbacks: desc("switchback_provider_fallbacks_total", "Answers of a provider to questions that an earlier one could not answer."),
-		duration:  desc("switchback_provider_request_duration_seconds", "Duration of the requests that were sent."),
-		circuit:   desc("switchback_provider_circuit", "1 for the state that the provider's circuit breaker is in, 0 for the others.", "state"),
-		open: prometheus.NewDesc("switchback_circuit_open", "1 while the circuit breaker of a dependency holds records or probes, else 0; absent where there is no breaker.",
+		requests:  desc("switchback_provider_requests_total", "Requests to a provider of a remote step, by outcome: answered, cached, passing (failed transiently), refused (failed permanently) or held (not sent, or failed while the provider was known to be down).", "outcome"),
+		fallbacks: desc("switchback_provider_fallbacks_total", "Requests that this provider answered in place of an earlier provider of the step."),
+		duration:  desc("switchback_provider_request_duration_seconds", "Seconds that the requests sent to a provider took."),
+		circuit:   desc("switchback_provider_circuit", "1 for the current state of the provider's circuit breaker (none, closed, open or half_open), 0 for the other states.", "state"),
+		open: prometheus.NewDesc("switchback_circuit_open", "1 while the circuit breaker of a dependency is open or probes it, 0 otherwise. Absent if the dependency has no breaker.",
 			[]string{"dependency"}, nil),
-		quota: desc("switchback_provider_quota_remaining", "Requests that the provider says are left; absent while it says nothing."),
+		quota: desc("switchback_provider_quota_remaining", "Requests left in the provider's quota, as it reports in its answers. Absent while it reports none."),
 		advised: desc("switchback_provider_rate_limit_headers_total",
-			"Answers that say how much, or when, may be asked: RateLimit in any of its forms, or Retry-After."),
-		rows: prometheus.NewDesc("switchback_sink_rows_total", "Rows that were written to a table, deleted from it, left as they were because nothing newer came, or that failed with their batch.",
+			"Answers of a provider that have a rate limit header (any form of RateLimit, or Retry-After)."),
+		rows: prometheus.NewDesc("switchback_sink_rows_total", "Rows of a sink table, by outcome: written, deleted, older (a newer row was kept) or failed (with their batch).",
 			[]string{"table", "outcome"}, nil),
-		batches: prometheus.NewDesc("switchback_sink_batch_duration_seconds", "Duration of the statements that write a table, by table.", []string{"table"}, nil),
+		batches: prometheus.NewDesc("switchback_sink_batch_duration_seconds", "Seconds that the statements that write batches of rows took, by table.", []string{"table"}, nil),
 	}
 }
 

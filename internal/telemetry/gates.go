@@ -10,7 +10,7 @@ import (
 // calls off at every scrape.
 func NewGatesOff(off func(now time.Time) bool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "switchback_rate_gates_off", Help: "1 while no rate pauses the pipeline, since an operator said so; 0 otherwise.",
+		Name: "switchback_rate_gates_off", Help: "1 while an operator has turned off the error-rate thresholds that pause the pipeline (consumer resume --for), 0 otherwise.",
 	}, func() float64 {
 		if off(time.Now()) {
 			return 1

@@ -40,29 +40,29 @@ type Build struct {
 func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source string, b Build) (*Metrics, error) {
 	m := &Metrics{
 		source:    source,
-		consumed:  counter("switchback_records_consumed_total", "Source records that were finished or put into a tier for the first time."),
-		delivered: counter("switchback_records_delivered_total", "Records whose output was produced."),
-		closed:    counters("switchback_records_closed_total", "Records finished without output, by decision.", "decision"),
-		retried:   counters("switchback_records_retried_total", "Failed attempts whose record waits for the next, by tier topic.", "tier"),
-		parked:    counters("switchback_records_parked_total", "Records put back into a tier because they were not due yet, by tier topic.", "tier"),
-		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, and features of collections that died by themselves, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
-		parts:     counters("switchback_parts_total", "Features of collections whose features end each by itself, by what an attempt left them as; retried ones count in each attempt.", "outcome"),
+		consumed:  counter("switchback_records_consumed_total", "Records of the source topic that were finished or produced to a retry topic."),
+		delivered: counter("switchback_records_delivered_total", "Records whose output was committed."),
+		closed:    counters("switchback_records_closed_total", "Records that were finished without output, by decision (duplicate, superseded, filtered or skipped).", "decision"),
+		retried:   counters("switchback_records_retried_total", "Attempts that failed transiently and whose record was produced to a retry topic, by retry topic.", "tier"),
+		parked:    counters("switchback_records_parked_total", "Records that were produced to a retry topic without an attempt, because they were not due or an earlier event of their key was not finished, by retry topic.", "tier"),
+		dead:      counters("switchback_records_dead_lettered_total", "Dead letters produced to the DLQ, including single features of split collections, by error code, error category and alert priority.", "code", "category", "priority"),
+		parts:     counters("switchback_parts_total", "Features of split collections, by outcome of the attempt. A feature that is retried is counted at each attempt.", "outcome"),
 		delay: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "switchback_retry_delay_seconds", Help: "From a failed attempt to the time before which the next is not made, by tier topic.",
+			Name: "switchback_retry_delay_seconds", Help: "Seconds from a failed attempt to the earliest time of the next attempt, by retry topic.",
 			Buckets: []float64{.1, .5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 120, 300, 900, 3600},
 		}, []string{"tier"}),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "switchback_retry_lateness_seconds", Help: "From a record's due time to the start of its attempt, by tier topic.",
+			Name: "switchback_retry_lateness_seconds", Help: "Seconds from a record's due time to the start of its attempt, by retry topic.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 120},
 		}, []string{"tier"}),
-		handler:      histogram("switchback_handler_duration_seconds", "Duration of one attempt."),
-		transactions: counters("switchback_transactions_total", "Transactions, by outcome (committed or aborted).", "outcome"),
-		transaction:  histogram("switchback_transaction_duration_seconds", "Duration of one transaction."),
+		handler:      histogram("switchback_handler_duration_seconds", "Seconds that one attempt to process a record took."),
+		transactions: counters("switchback_transactions_total", "Kafka transactions, by outcome (committed or aborted).", "outcome"),
+		transaction:  histogram("switchback_transaction_duration_seconds", "Seconds that one Kafka transaction took."),
 		deadline: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "switchback_run_deadline_timestamp_seconds",
-			Help: "When a bounded run has to be done (--sla); absent for other runs."}, nil),
+			Help: "Deadline of a bounded run (--sla) as a Unix timestamp in seconds. Absent for other runs."}, nil),
 	}
-	build := always1("switchback_build_info", "Always 1.", prometheus.Labels{"version": b.Version})
-	run := always1("switchback_run_info", "Always 1; the run of this instance, as logs, headers and audit trail name it.", prometheus.Labels{"run_id": b.RunID})
+	build := always1("switchback_build_info", "Always 1. The label version is the version of the program.", prometheus.Labels{"version": b.Version})
+	run := always1("switchback_run_info", "Always 1. The label run_id is the run of this instance, as in logs, headers and the audit trail.", prometheus.Labels{"run_id": b.RunID})
 	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.parts, m.delay, m.lateness, m.handler,
 		m.transactions, m.transaction, m.deadline, build, run, newStatsCollector(stats, source)} {
 		if err := r.Register(c); err != nil {
