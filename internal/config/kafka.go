@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Kafka says how to reach the brokers.
+// Kafka configures the connection to the brokers.
 type Kafka struct {
-	// Brokers lists host:port of some brokers; the others are found through them. Defaults to 127.0.0.1:9092.
+	// Brokers lists host:port of some brokers; the client discovers the others from them. Defaults to 127.0.0.1:9092.
 	Brokers []string `jsonschema:"minItems=1,uniqueItems=true,pattern=^.+:[0-9]+$,default=127.0.0.1:9092" yaml:"brokers"`
-	// ClientID is the name that brokers see in their logs and quotas. Defaults to switchback.
+	// ClientID is the name of the client in the logs and quotas of the brokers. Defaults to switchback.
 	ClientID string `jsonschema:"minLength=1,maxLength=200,default=switchback" yaml:"client_id"`
 	// TLS encrypts the connection.
 	TLS TLS `yaml:"tls"`
-	// SASL tells the brokers who is there.
+	// SASL authenticates the client to the brokers.
 	SASL SASL `yaml:"sasl"`
 }
 
@@ -24,7 +24,7 @@ type Kafka struct {
 type TLS struct {
 	// Enabled turns TLS on. Defaults to false.
 	Enabled bool `jsonschema:"default=false" yaml:"enabled"`
-	// CAFile is a PEM file with the authorities to trust. Defaults to those of the system.
+	// CAFile is a PEM file with the trusted certificate authorities. Defaults to those of the system.
 	CAFile string `yaml:"ca_file"`
 	// CertFile is a PEM file with the client's certificate; it needs key_file. Defaults to none.
 	CertFile string `yaml:"cert_file"`
@@ -34,18 +34,18 @@ type TLS struct {
 	ServerName string `yaml:"server_name"`
 }
 
-// SASL tells the brokers who is there. The password itself is never in the file: a key names the
-// environment variable or the file that holds it.
+// SASL authenticates the client to the brokers. The password is never in the pipeline file: a key names the
+// environment variable or the file with the password.
 type SASL struct {
 	// Mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. Defaults to none: SASL is off.
 	Mechanism Mechanism `jsonschema:"enum=,enum=PLAIN,enum=SCRAM-SHA-256,enum=SCRAM-SHA-512" yaml:"mechanism"`
-	// Username is the user; give this or username_env. Defaults to none.
+	// Username is the user name. Set either username or username_env. Defaults to none.
 	Username string `yaml:"username"`
-	// UsernameEnv names the environment variable that holds the user. Defaults to none.
+	// UsernameEnv names the environment variable with the user name. Defaults to none.
 	UsernameEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"username_env"`
-	// PasswordEnv names the environment variable that holds the password; give this or password_file. Defaults to none.
+	// PasswordEnv names the environment variable with the password. Set either password_env or password_file. Defaults to none.
 	PasswordEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"password_env"`
-	// PasswordFile is a file that holds the password; a line end at its end is left off. Defaults to none.
+	// PasswordFile is a file with the password; a trailing line end is removed. Defaults to none.
 	PasswordFile string `echo:"no" yaml:"password_file"`
 }
 
@@ -61,44 +61,44 @@ func (s SASL) Credentials() (username string, password Secret, err error) {
 	return username, password, errors.Join(userErr, passErr)
 }
 
-// SchemaRegistry says where the schemas of the Confluent wire format are. A secret itself is never in the file: a key names
-// the environment variable or the file that holds it.
+// SchemaRegistry configures the registry for schemas of the Confluent wire format. Secrets are never in the pipeline file:
+// a key names the environment variable or the file with the secret.
 type SchemaRegistry struct {
-	// URL is that of the registry; several servers of one registry are separated by commas and tried in turn. Defaults to none: there is no registry.
+	// URL is the address of the registry. Commas separate several servers of one registry, which are tried in turn. Defaults to none: there is no registry.
 	URL string `jsonschema:"pattern=^(https?://[^@?#]+)?$" yaml:"url"`
-	// Username is the user of basic authentication; give this or username_env. Defaults to none.
+	// Username is the user name for basic authentication. Set either username or username_env. Defaults to none.
 	Username string `yaml:"username"`
-	// UsernameEnv names the environment variable that holds the user. Defaults to none.
+	// UsernameEnv names the environment variable with the user name. Defaults to none.
 	UsernameEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"username_env"`
-	// PasswordEnv names the environment variable that holds the password; give this or password_file. Defaults to none.
+	// PasswordEnv names the environment variable with the password. Set either password_env or password_file. Defaults to none.
 	PasswordEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"password_env"`
-	// PasswordFile is a file that holds the password; a line end at its end is left off. Defaults to none.
+	// PasswordFile is a file with the password; a trailing line end is removed. Defaults to none.
 	PasswordFile string `echo:"no" yaml:"password_file"`
-	// TokenEnv names the environment variable that holds a bearer token, instead of user and password. Defaults to none.
+	// TokenEnv names the environment variable with a bearer token, which replaces user and password. Defaults to none.
 	TokenEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"token_env"`
-	// TokenFile is a file that holds a bearer token. Defaults to none.
+	// TokenFile is a file with a bearer token. Defaults to none.
 	TokenFile string `echo:"no" yaml:"token_file"`
-	// TLS says whom to trust where the URL is https.
+	// TLS configures certificates for an https registry.
 	TLS RegistryTLS `yaml:"tls"`
-	// Timeout is how long one request may take. Defaults to 5s.
+	// Timeout is the longest time of one request. Defaults to 5s.
 	Timeout Duration `jsonschema:"default=5s" least:"10ms" most:"1m" yaml:"timeout"`
-	// Cache says how long answers are kept. A schema that was found is kept for the life of the process: an id means one schema for ever.
+	// Cache configures how long answers are kept. A schema that was found is kept for the life of the process, because an id never changes its schema.
 	Cache RegistryCache `yaml:"cache"`
-	// Outage says when the registry counts as down. What would have to ask it is then held and spends no attempts; a schema that is known needs no registry.
+	// Outage sets when the registry counts as down. Records that need the registry are then held and spend no attempts. A known schema needs no registry.
 	Outage RegistryOutage `yaml:"outage"`
 }
 
-// RegistryOutage says when the registry counts as down, and how long it is left in peace.
+// RegistryOutage sets when the registry counts as down, and how long no request is sent.
 type RegistryOutage struct {
-	// Failures is how many requests in a row must fail transiently: no answer, 408, 429 or 5xx. Defaults to 3.
+	// Failures is the number of consecutive transient failures: no answer, 408, 429 or 5xx. Defaults to 3.
 	Failures int `jsonschema:"minimum=1,maximum=1000,default=3" yaml:"failures"`
-	// Pause is how long nothing is asked then; after it one request probes. Defaults to 5s.
+	// Pause is how long no request is sent to a registry that is down; after it, one request probes. Defaults to 5s.
 	Pause Duration `jsonschema:"default=5s" least:"10ms" most:"1h" yaml:"pause"`
 }
 
-// RegistryTLS says whom to trust.
+// RegistryTLS configures certificates for an https registry.
 type RegistryTLS struct {
-	// CAFile is a PEM file with the authorities to trust. Defaults to those of the system.
+	// CAFile is a PEM file with the trusted certificate authorities. Defaults to those of the system.
 	CAFile string `yaml:"ca_file"`
 	// CertFile is a PEM file with the client's certificate; it needs key_file. Defaults to none.
 	CertFile string `yaml:"cert_file"`
@@ -108,9 +108,9 @@ type RegistryTLS struct {
 	ServerName string `yaml:"server_name"`
 }
 
-// RegistryCache says how long answers are kept.
+// RegistryCache configures how long answers are kept.
 type RegistryCache struct {
-	// Missing is the longest time that an id which the registry does not know is not asked for again. It is a second at first, and doubles with each answer that says so. Defaults to 30s.
+	// Missing is the longest pause between two requests for an id that the registry does not know. The pause starts at one second and doubles with each such answer. Defaults to 30s.
 	Missing Duration `jsonschema:"default=30s" least:"1s" most:"1h" yaml:"missing"`
 }
 

@@ -10,37 +10,37 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// RetryPolicy says what is tried again, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
+// RetryPolicy sets which failures are retried, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
 type RetryPolicy struct {
-	// MaxAttempts is the number of attempts before a record goes to the DLQ, the first one included. Mandatory.
+	// MaxAttempts is the number of attempts before a record goes to the DLQ, including the first. Mandatory.
 	MaxAttempts int `example:"5" jsonschema:"required,minimum=1,maximum=1000" yaml:"max_attempts"`
-	// BaseDelaySeconds is the delay after the first failed attempt, and with it the first tier. Mandatory.
+	// BaseDelaySeconds is the delay after the first failed attempt, and also the first tier. Mandatory.
 	BaseDelaySeconds float64 `example:"2.0" jsonschema:"required,exclusiveMinimum=0,maximum=604800" yaml:"base_delay_seconds"`
-	// RetryableStatusCodes lists the HTTP statuses that pass by themselves. Mandatory.
+	// RetryableStatusCodes lists the HTTP statuses of transient failures. Mandatory.
 	RetryableStatusCodes []int `example:"[429, 502, 503, 504]" jsonschema:"required,minimum=100,maximum=599,uniqueItems=true" yaml:"retryable_status_codes"`
-	// MaxDelaySeconds is the longest delay between two attempts. Defaults to 60, or to the last of tiers when that is longer.
+	// MaxDelaySeconds is the longest delay between two attempts. Defaults to 60, or to the last of tiers if that is longer.
 	MaxDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800,default=60" yaml:"max_delay_seconds"`
 	// Multiplier is the factor from one delay to the next; every strategy but tiers, fixed and decorrelated_jitter uses it. Defaults to 2.0.
 	Multiplier float64 `jsonschema:"minimum=1,maximum=100,default=2" yaml:"multiplier"`
-	// Strategy says how the delay after the n-th failure comes about. tiers takes the n-th tier; every other one computes the delay and takes the shortest tier that reaches it. With step = min(max_delay_seconds, base_delay_seconds * multiplier^(n-1)): fixed is base_delay_seconds, exponential is step, equal_jitter is between step/2 and step, full_jitter between 0 and step, proportional_jitter between step*(1-spread) and step*(1+spread), decorrelated_jitter between base_delay_seconds and three times the delay before. Defaults to tiers.
+	// Strategy selects how the delay after the n-th failure is computed. tiers takes the n-th tier. Every other strategy computes a delay and takes the shortest tier that is at least as long. Let step = min(max_delay_seconds, base_delay_seconds * multiplier^(n-1)). fixed is base_delay_seconds. exponential is step. equal_jitter is between step/2 and step. full_jitter is between 0 and step. proportional_jitter is between step*(1-spread) and step*(1+spread). decorrelated_jitter is between base_delay_seconds and three times the previous delay. Defaults to tiers.
 	Strategy policy.Strategy `jsonschema:"enum=tiers,enum=fixed,enum=exponential,enum=equal_jitter,enum=full_jitter,enum=decorrelated_jitter,enum=proportional_jitter,default=tiers" yaml:"strategy"`
-	// Jitter says whether a random time is added to each delay, so that what failed together is not tried again together. Defaults to true.
+	// Jitter adds a random time to each delay, so that records that failed together are not retried together. Defaults to true.
 	Jitter bool `jsonschema:"default=true" yaml:"jitter"`
-	// JitterSeconds is the longest time that jitter adds to the delays of tiers, fixed and exponential and to every Retry-After; it never takes any away. Defaults to 1.0; with jitter false it is 0.
+	// JitterSeconds is the longest time that jitter adds to the delays of tiers, fixed and exponential and to every Retry-After. Jitter never shortens a delay. Defaults to 1.0; with jitter false it is 0.
 	JitterSeconds float64 `jsonschema:"minimum=0,maximum=3600,default=1" yaml:"jitter_seconds"`
 	// Spread is the share by which proportional_jitter goes below and above the delay, from 0 to 1. Defaults to 0.25.
 	Spread float64 `jsonschema:"minimum=0,maximum=1,default=0.25" yaml:"spread"`
-	// TerminalStatusCodes lists the HTTP statuses that no retry fixes. Defaults to 400, 401, 403, 404 and 500, less those listed as retryable.
+	// TerminalStatusCodes lists the HTTP statuses that no retry fixes. Defaults to 400, 401, 403, 404 and 500, without those listed as retryable.
 	TerminalStatusCodes []int `jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500" yaml:"terminal_status_codes"`
 	// Tiers lists the delays of the retry topics, ascending, each in whole milliseconds. Defaults to base_delay_seconds, four times that, and max_delay_seconds, as far as they ascend: 2s, 8s, 60s.
 	Tiers []Duration `jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h" yaml:"tiers"`
-	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is cut to it. It must not be below the longest delay of the policies. Defaults to 1h, or to the longest delay when that is longer.
+	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is shortened to it. It must not be below the longest delay of the policies. Defaults to 1h, or to the longest delay if that is longer.
 	RetryAfterLimit Duration `jsonschema:"default=1h" least:"1s" most:"168h" yaml:"retry_after_limit"`
-	// CIMaxAttempts is the most attempts that any policy has while the environment says CI=true, so that a failing dependency does not hold up a build; 0 sets no limit. Defaults to 3.
+	// CIMaxAttempts limits the attempts of every policy if the environment has CI=true, so that a failing dependency does not delay a build. 0 sets no limit. Defaults to 3.
 	CIMaxAttempts int `jsonschema:"minimum=0,maximum=1000,default=3" yaml:"ci_max_attempts"`
-	// Rules are words of your own about some failures; they come before the built-in table, and the first that fits counts. Defaults to none.
+	// Rules classify failures in your own way. They are read before the built-in table, and the first rule that matches applies. Defaults to none.
 	Rules []RetryRule `jsonschema:"maxItems=100" yaml:"rules"`
-	// Policies override the policy for single categories of failures: network, timeout, server, rate_limit, registry, database, conflict, broker, memory, io, other. Defaults to none.
+	// Policies override the retry policy for single categories of failures. The categories are network, timeout, server, rate_limit, registry, database, conflict, broker, memory, io and other. Defaults to none.
 	Policies map[classify.Category]CategoryPolicy `yaml:"policies"`
 }
 
@@ -133,22 +133,22 @@ func seconds(s float64) time.Duration {
 	return d
 }
 
-// CategoryPolicy overrides the retry policy for one category of failures (S3-3). A key that is not written has the value
-// of preset, or else that of the retry policy.
+// CategoryPolicy overrides the retry policy for one category of failures (S3-3). A key that is not written takes the value
+// of preset, or else the value of the retry policy.
 type CategoryPolicy struct {
-	// Preset names the figures of a kind of provider: wfs, tiles, stac, postgis, registry. Defaults to none.
+	// Preset selects the values for a kind of provider: wfs, tiles, stac, postgis, registry. Defaults to none.
 	Preset policy.Preset `jsonschema:"enum=wfs,enum=tiles,enum=stac,enum=postgis,enum=registry" yaml:"preset,omitempty"`
-	// MaxAttempts is the number of attempts before a record whose latest failure is of this category goes to the DLQ, counted over all attempts of the record. For the categories io and memory it defaults to 2.
+	// MaxAttempts is the number of attempts before a record goes to the DLQ if its latest failure is of this category. All attempts of the record count. For the categories io and memory it defaults to 2.
 	MaxAttempts int `jsonschema:"minimum=1,maximum=1000" yaml:"max_attempts,omitempty"`
-	// Strategy says how the delay comes about.
+	// Strategy selects how the delay is computed.
 	Strategy policy.Strategy `jsonschema:"enum=tiers,enum=fixed,enum=exponential,enum=equal_jitter,enum=full_jitter,enum=decorrelated_jitter,enum=proportional_jitter" yaml:"strategy,omitempty"`
-	// BaseDelaySeconds is the delay that the strategy begins with.
+	// BaseDelaySeconds is the first delay of the strategy.
 	BaseDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800" yaml:"base_delay_seconds,omitempty"`
 	// MaxDelaySeconds is the longest delay of the strategy.
 	MaxDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800" yaml:"max_delay_seconds,omitempty"`
 	// Multiplier is the factor from one delay to the next.
 	Multiplier float64 `jsonschema:"minimum=1,maximum=100" yaml:"multiplier,omitempty"`
-	// JitterSeconds is the longest time that is added to a delay.
+	// JitterSeconds is the longest time that jitter adds to a delay.
 	JitterSeconds *float64 `jsonschema:"minimum=0,maximum=3600" yaml:"jitter_seconds,omitempty"`
 	// Spread is the share by which proportional_jitter goes below and above the delay, from 0 to 1.
 	Spread *float64 `jsonschema:"minimum=0,maximum=1" yaml:"spread,omitempty"`
@@ -232,24 +232,24 @@ func (c Config) Uncapped() *Config {
 	return &c
 }
 
-// RetryRule is a word of the user's own about some failures. It fits a failure when all of what it names does; code, status,
-// sqlstate or kafka must be named.
+// RetryRule classifies failures in the user's own way. It matches a failure if all of its conditions match. It needs at
+// least one of code, status, sqlstate and kafka.
 type RetryRule struct {
 	// Code is the code of the failure, such as http_client_error; `consumer validate --explain-errors` lists them.
 	Code classify.Code `jsonschema:"maxLength=64" yaml:"code,omitempty"`
 	// Status is the status of an HTTP answer.
 	Status int `jsonschema:"minimum=100,maximum=599" yaml:"status,omitempty"`
-	// SQLState is an SQLSTATE of a database, in quotes: five characters, or the two of a class.
+	// SQLState is an SQLSTATE of a database, in quotes: five characters, or the first two for a class.
 	SQLState string `jsonschema:"maxLength=5" yaml:"sqlstate,omitempty"`
 	// Kafka is an error code of the Kafka protocol.
 	Kafka int `jsonschema:"minimum=-1,maximum=32767" yaml:"kafka,omitempty"`
-	// Stage narrows the rule to failures of one stage.
+	// Stage limits the rule to failures of one stage.
 	Stage classify.Stage `jsonschema:"enum=header,enum=decode,enum=gate,enum=transform,enum=enrich,enum=validate,enum=encode,enum=sink,enum=produce,enum=handler" yaml:"stage,omitempty"`
-	// Class is the answer. Mandatory.
+	// Class is the class that the rule assigns. Mandatory.
 	Class classify.Class `example:"retry_backoff" jsonschema:"required,enum=retry_now,enum=retry_backoff,enum=retry_after,enum=permanent,enum=row" yaml:"class"`
-	// Category says whose retry policy holds, for a class that is tried again. Defaults to that of the table.
+	// Category selects the retry policy, for a class that is retried. Defaults to that of the table.
 	Category classify.Category `jsonschema:"enum=network,enum=timeout,enum=server,enum=rate_limit,enum=registry,enum=database,enum=conflict,enum=broker,enum=memory,enum=io,enum=other" yaml:"category,omitempty"`
-	// Alert is how urgent a dead letter is. Defaults to that of the table.
+	// Alert is the urgency of a dead letter. Defaults to that of the table.
 	Alert classify.Alert `jsonschema:"enum=P1,enum=P2,enum=P3,enum=P4" yaml:"alert,omitempty"`
 }
 

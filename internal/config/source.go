@@ -12,71 +12,71 @@ import (
 
 // Source is the topic that features are read from.
 type Source struct {
-	// Topic is its name. Defaults to pipeline.id.
+	// Topic is the name of the topic. Defaults to pipeline.id.
 	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
-	// Group is the consumer group over the source and its tiers. Defaults to pipeline.id.
+	// Group is the consumer group of the source and its tiers. Defaults to pipeline.id.
 	Group string `jsonschema:"maxLength=249" yaml:"group"`
-	// Format is what the value of a record is: geojson (RFC 7946), jsonfg (OGC JSON-FG), cloudevents (1.0, binary or structured), avro (Confluent wire format or single-object encoding), debezium (change events of a table), or auto, which goes by the headers of each record. Defaults to geojson.
+	// Format is the format of record values. geojson is RFC 7946. jsonfg is OGC JSON-FG. cloudevents is CloudEvents 1.0, binary or structured. avro is the Confluent wire format or single-object encoding. debezium is change events of a table. auto selects the format by the headers of each record. Defaults to geojson.
 	Format envelope.Format `jsonschema:"enum=auto,enum=geojson,enum=jsonfg,enum=cloudevents,enum=avro,enum=debezium,default=geojson" yaml:"format"`
-	// Split says what becomes of a FeatureCollection of GeoJSON or JSON-FG: none refuses it; features makes one output of each feature, keyed by its id. Defaults to none.
+	// Split sets the treatment of a FeatureCollection of GeoJSON or JSON-FG. none refuses it. features makes one output of each feature, keyed by its id. Defaults to none.
 	Split envelope.Split `jsonschema:"enum=none,enum=features,default=none" yaml:"split"`
-	// Collections says what one bad feature does to the others of a collection that is split: with per_feature each is delivered, retried or dead-lettered by itself, up to 10000 of a collection; with all_or_nothing the collection is one record, with one retry and one dead letter. Defaults to per_feature.
+	// Collections sets the effect of a bad feature on the other features of a split collection. per_feature delivers, retries or dead-letters each feature by itself, up to 10000 per collection. all_or_nothing treats the collection as one record, with one retry and one dead letter. Defaults to per_feature.
 	Collections Collections `jsonschema:"enum=per_feature,enum=all_or_nothing,default=per_feature" yaml:"collections"`
-	// MaxFeatures is how many features a collection may have; a larger one becomes a dead letter. Defaults to 10000.
+	// MaxFeatures is the largest number of features in a collection; a larger collection becomes a dead letter. Defaults to 10000.
 	MaxFeatures int `jsonschema:"minimum=1,maximum=100000,default=10000" yaml:"max_features"`
-	// Row says how a row of Avro or Debezium becomes a feature.
+	// Row configures how a row of Avro or Debezium becomes a feature.
 	Row SourceRow `yaml:"row"`
-	// JSONFG says how JSON-FG is read.
+	// JSONFG configures how JSON-FG is read.
 	JSONFG SourceJSONFG `yaml:"jsonfg"`
-	// CloudEvents says what CloudEvents carry.
+	// CloudEvents configures the content of CloudEvents.
 	CloudEvents SourceCloudEvents `yaml:"cloudevents"`
-	// Debezium says how change events are written.
+	// Debezium configures the form of change events.
 	Debezium SourceDebezium `yaml:"debezium"`
-	// Avro says where schemas come from besides the registry.
+	// Avro lists sources of schemas in addition to the registry.
 	Avro SourceAvro `yaml:"avro"`
-	// Version is the property that orders the events of one key, as properties.updated: an RFC 3339 time, Unix seconds or milliseconds, or a whole number; greater is newer. Defaults to none: the source offset does.
+	// Version is the property that orders the events of one key, such as properties.updated. It is an RFC 3339 time, Unix seconds or milliseconds, or a whole number; greater is newer. Defaults to none: the source offset orders the events.
 	Version string `jsonschema:"pattern=^(properties\\..+)?$" yaml:"version"`
-	// VersionForm is what that property holds: any (an RFC 3339 time or a whole number that is no time), rfc3339, unix_s, unix_ms, unix_us, unix_ns (whole numbers since 1970), or number (a revision). A version of another form makes a dead letter. Defaults to any.
+	// VersionForm is the form of the version. any is an RFC 3339 time or a whole number that is not a time. rfc3339 is an RFC 3339 time. unix_s, unix_ms, unix_us and unix_ns are whole numbers since 1970. number is a revision. A version of another form makes the record a dead letter. Defaults to any.
 	VersionForm VersionForm `jsonschema:"enum=any,enum=rfc3339,enum=unix_s,enum=unix_ms,enum=unix_us,enum=unix_ns,enum=number,default=any" yaml:"version_form"`
-	// MaxVersionAhead is how far a version that is a time may lie ahead of the consumer's clock; one that lies further ahead becomes a dead letter (version_in_future) instead of superseding every event of its key until then. It holds for RFC 3339 times, and for numbers with a version_form of unix. Defaults to 1h.
+	// MaxVersionAhead is how far a version that is a time may be ahead of the consumer's clock. A record further ahead becomes a dead letter (version_in_future), so that it does not supersede every event of its key until then. It applies to RFC 3339 times, and to numbers with a version_form of unix. Defaults to 1h.
 	MaxVersionAhead Duration `jsonschema:"default=1h" least:"1s" most:"876000h" yaml:"max_version_ahead"`
-	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.
+	// NullKeys sets the treatment of a record without a key: reject makes it a dead letter, accept processes it. Kafka keeps no order per feature without keys. Defaults to reject.
 	NullKeys NullKeyRule `jsonschema:"enum=reject,enum=accept,default=reject" yaml:"null_keys"`
-	// MaxRecordBytes is the largest value that is processed; a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).
+	// MaxRecordBytes is the size of the largest value that is processed; a record with a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).
 	MaxRecordBytes int `jsonschema:"minimum=1024,maximum=67108864,default=8388608" yaml:"max_record_bytes"`
 }
 
 // Output is the topic that transformed features are written to.
 type Output struct {
-	// Topic is its name. Defaults to source.topic with .out.
+	// Topic is the name of the topic. Defaults to source.topic with .out.
 	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
-	// Format is how features are written: geojson (RFC 7946), or avro, the published feature event with the same content. Defaults to geojson.
+	// Format is the format of the output: geojson (RFC 7946), or avro, the published feature event with the same content. Defaults to geojson.
 	Format OutputFormat `jsonschema:"enum=geojson,enum=avro,default=geojson" yaml:"format"`
-	// Avro says how Avro is written.
+	// Avro configures the Avro output.
 	Avro OutputAvroKeys `yaml:"avro"`
 }
 
-// Topics names the topics that Switchback keeps for itself (architecture, section 4).
+// Topics sets the names and the size of the topics that belong to Switchback (architecture, section 4).
 type Topics struct {
 	// DLQ holds the dead letters. Defaults to source.topic with .dlq.
 	DLQ string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"dlq"`
-	// State holds the order of the keys that wait. Defaults to source.topic with .state.
+	// State holds the order of the keys whose records wait. Defaults to source.topic with .state.
 	State string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"state"`
-	// Ledger holds what was done inside the dedupe window. Defaults to source.topic with .ledger.
+	// Ledger holds the latest content of each key within the dedupe window. Defaults to source.topic with .ledger.
 	Ledger string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"ledger"`
 	// Audit holds the audit events. Defaults to source.topic with .audit.
 	Audit string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"audit"`
 	// DLQStatus holds the state of each dead letter. Defaults to source.topic with .dlq-status.
 	DLQStatus string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"dlq_status"`
-	// Control has whether the pipeline runs or is paused. Defaults to source.topic with .control.
+	// Control holds the state of the pipeline: running or paused. Defaults to source.topic with .control.
 	Control string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"control"`
-	// Governance holds the head of the governance ledger of each partition, when marks are read under governance. Defaults to source.topic with .governance.
+	// Governance holds the head of the governance ledger of each partition, if governance marks are read. Defaults to source.topic with .governance.
 	Governance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"governance"`
-	// TierPrefix comes before the delay in the name of a tier. Defaults to source.topic with .retry- (the tiers are then .retry-2s, .retry-8s, .retry-60s).
+	// TierPrefix precedes the delay in the name of a tier. Defaults to source.topic with .retry- (the tiers are then .retry-2s, .retry-8s, .retry-60s).
 	TierPrefix string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"tier_prefix"`
-	// Partitions is the number of partitions that `consumer topics ensure` creates; source, tiers, DLQ, state and ledger must all have the same. Defaults to 6.
+	// Partitions is the number of partitions that `consumer topics ensure` creates. The source, tiers, DLQ, state and ledger must have the same number. Defaults to 6.
 	Partitions int `jsonschema:"minimum=1,maximum=10000,default=6" yaml:"partitions"`
-	// ReplicationFactor is the number of copies that `consumer topics ensure` creates. Defaults to 1.
+	// ReplicationFactor is the number of replicas that `consumer topics ensure` creates. Defaults to 1.
 	ReplicationFactor int `jsonschema:"minimum=1,maximum=100,default=1" yaml:"replication_factor"`
 }
 
@@ -201,57 +201,57 @@ func topicProblem(name string) (problem, fix string) {
 	return "", ""
 }
 
-// SourceRow says how a row becomes a feature: an Avro record, or a row of a table that Debezium sends.
+// SourceRow configures how a row becomes a feature. The row is an Avro record, or a row of a table that Debezium sends.
 type SourceRow struct {
-	// ID is the column of the id: its name, or names joined by dots. Defaults to id, when the row has one.
+	// ID is the column of the id: its name, or names joined by dots. Defaults to id, if the row has one.
 	ID string `yaml:"id"`
-	// Geometry is the column of the geometry; it must be there and may be null. Defaults to geometry.
+	// Geometry is the column of the geometry. It must exist and may be null. Defaults to geometry.
 	Geometry string `jsonschema:"minLength=1,default=geometry" yaml:"geometry"`
-	// GeometryFormat is the form of the geometry. Bytes are meant by wkb and ewkb, text by all others. Defaults to struct for Debezium, else to geojson.
+	// GeometryFormat is the format of the geometry. wkb and ewkb are bytes; all others are text. Defaults to struct for Debezium, else to geojson.
 	GeometryFormat envelope.GeometryFormat `jsonschema:"enum=geojson,enum=struct,enum=wkb,enum=wkb_hex,enum=wkb_base64,enum=ewkb,enum=ewkb_hex,enum=ewkb_base64,enum=wkt,enum=ewkt,default=geojson" yaml:"geometry_format"`
-	// Properties is a column that holds the properties. Defaults to none: every column that is neither id nor geometry is one.
+	// Properties is a column with all properties. Defaults to none: every column except id and geometry is a property.
 	Properties string `yaml:"properties"`
-	// DropMeasures leaves the M ordinates of a geometry out instead of refusing it. Defaults to false.
+	// DropMeasures removes the M ordinates of a geometry instead of refusing it. Defaults to false.
 	DropMeasures bool `jsonschema:"default=false" yaml:"drop_measures"`
 }
 
-// SourceJSONFG says how JSON-FG is read.
+// SourceJSONFG configures how JSON-FG is read.
 type SourceJSONFG struct {
-	// Unsupported says what becomes of a place that GeoJSON has no form for: reject refuses the feature, geometry takes the geometry that stands beside it. Defaults to reject.
+	// Unsupported sets the treatment of a place that GeoJSON cannot express. reject refuses the feature. geometry uses the geometry member of the same feature instead. Defaults to reject.
 	Unsupported envelope.Unsupported `jsonschema:"enum=reject,enum=geometry,default=reject" yaml:"unsupported"`
 }
 
-// SourceCloudEvents says what CloudEvents carry.
+// SourceCloudEvents configures the content of CloudEvents.
 type SourceCloudEvents struct {
-	// Data is the format of the data of an event; auto goes by its data content type. Defaults to auto.
+	// Data is the format of the data of an event; auto selects it by the data content type. Defaults to auto.
 	Data envelope.Format `jsonschema:"enum=auto,enum=geojson,enum=jsonfg,enum=avro,enum=debezium,default=auto" yaml:"data"`
 }
 
-// SourceDebezium says how change events are written.
+// SourceDebezium configures the form of change events.
 type SourceDebezium struct {
-	// Serialization is json for Kafka Connect's JSON converter, with or without schema, or avro. Defaults to json.
+	// Serialization is the serialization of change events: json, or avro. json is the output of Kafka Connect's JSON converter, with or without schema. Defaults to json.
 	Serialization envelope.Serialization `jsonschema:"enum=json,enum=avro,default=json" yaml:"serialization"`
-	// Unwrapped says that Debezium's ExtractNewRecordState has taken the row out of its envelope. Defaults to false.
+	// Unwrapped declares that Debezium's ExtractNewRecordState has removed the envelope of the row. Defaults to false.
 	Unwrapped bool `jsonschema:"default=false" yaml:"unwrapped"`
-	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes behind hex:. A row with it makes a dead letter, since the database did not send the column. Defaults to __debezium_unavailable_value.
+	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes after hex:. A row with it becomes a dead letter, because the database did not send the column. Defaults to __debezium_unavailable_value.
 	UnavailableValue string `jsonschema:"minLength=1,maxLength=1000,default=__debezium_unavailable_value" yaml:"unavailable_value"`
 }
 
-// SourceAvro says where schemas come from besides the registry.
+// SourceAvro lists sources of schemas in addition to the registry.
 type SourceAvro struct {
-	// Schemas lists files with the Avro schemas of records in single-object encoding, found by their fingerprints. The published feature event is always known. Defaults to none.
+	// Schemas lists files with Avro schemas for single-object encoding. A record selects its schema by fingerprint. The published feature event is always known. Defaults to none.
 	Schemas []string `jsonschema:"uniqueItems=true" yaml:"schemas"`
 }
 
-// OutputAvroKeys say how Avro is written.
+// OutputAvroKeys configures the Avro output.
 type OutputAvroKeys struct {
-	// Schema is the published schema that outputs are written with: a file of schemas/ without its ending. Defaults to feature-event.v1, the only one of this version.
+	// Schema is the published schema of the output: a file of schemas/ without its extension. Defaults to feature-event.v1, the only one of this version.
 	Schema string `jsonschema:"enum=feature-event.v1,default=feature-event.v1" yaml:"schema"`
-	// Framing is what stands before a datum: confluent, the id of the schema in the registry, or single_object, its fingerprint, which needs no registry. Defaults to confluent.
+	// Framing is the prefix of a datum. confluent is the id of the schema in the registry. single_object is the schema's fingerprint, which needs no registry. Defaults to confluent.
 	Framing AvroFraming `jsonschema:"enum=confluent,enum=single_object,default=confluent" yaml:"framing"`
-	// Subject is what the schema is registered under. Defaults to output.topic with -value.
+	// Subject is the subject of the schema in the registry. Defaults to output.topic with -value.
 	Subject string `jsonschema:"maxLength=255" yaml:"subject"`
-	// Register registers the schema when the registry does not have it; without it the schema is only looked up. Defaults to true.
+	// Register registers the schema if the registry does not have it; false only looks it up. Defaults to true.
 	Register bool `jsonschema:"default=true" yaml:"register"`
 }
 

@@ -7,28 +7,28 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Tolerance sets the error thresholds of the pipeline (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond one the pipeline is held,
-// in all its instances and until a person lets it go on. Each instance judges by what it counted itself.
+// Tolerance sets the error thresholds of the pipeline (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond a threshold, all
+// instances of the pipeline are held until a person resumes it. Each instance evaluates only its own counts.
 type Tolerance struct {
-	// MaxNullRate is the share of missing values that is accepted, per attribute that is not required, from 0 to 1: over window, and in each batch (header batch-id). 1 accepts all. Mandatory.
+	// MaxNullRate is the accepted share of missing values, from 0 to 1, for each attribute that is not required. It applies over window, and in each batch (header batch-id). 1 accepts all. Mandatory.
 	MaxNullRate float64 `example:"0.005" jsonschema:"required,minimum=0,maximum=1" yaml:"max_null_rate"`
-	// HaltOnGeometryInvalid says whether a geometry that is refused as invalid, empty, not simple or against RFC 7946 holds the pipeline instead of becoming one dead letter. Its record stays where it is. Mandatory.
+	// HaltOnGeometryInvalid holds the pipeline at an invalid geometry instead of writing one dead letter. It covers geometries that are refused as invalid, empty, not simple or against RFC 7946. The record stays where it is. Mandatory.
 	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
-	// MaxTransientRate is the share of records that may fail transiently at their first attempt, over window, from 0 to 1; 1 accepts all. Records in flight count as good ones. Defaults to 0.4.
+	// MaxTransientRate is the accepted share of records that fail transiently at their first attempt, over window, from 0 to 1. 1 accepts all. Records in flight count as successful. Defaults to 0.4.
 	MaxTransientRate float64 `jsonschema:"minimum=0,maximum=1,default=0.4" yaml:"max_transient_rate"`
-	// MaxDeadLetterRate is the share of finished records that may be dead letters, from 0 to 1: over window, and in each batch. 1 accepts all. Records in flight count as good ones. Defaults to 0.2.
+	// MaxDeadLetterRate is the accepted share of dead letters among finished records, from 0 to 1. It applies over window, and in each batch. 1 accepts all. Records in flight count as successful. Defaults to 0.2.
 	MaxDeadLetterRate float64 `jsonschema:"minimum=0,maximum=1,default=0.2" yaml:"max_dead_letter_rate"`
-	// Window is the time over which the rates are taken. Defaults to 10m.
+	// Window is the time over which the rates are computed. Defaults to 10m.
 	Window Duration `jsonschema:"default=10m" least:"1s" most:"24h" yaml:"window"`
-	// MinRecords is from how many records on a rate counts, those in flight included; of fewer, one says nothing. Defaults to 100.
+	// MinRecords is the smallest number of records for which a rate is evaluated, including those in flight. Defaults to 100.
 	MinRecords int `jsonschema:"minimum=1,maximum=100000000,default=100" yaml:"min_records"`
-	// HoldOn lists the codes of failures that hold the pipeline at once. The record that fails stays where it is. Without being listed, a full disk does so too, and a failure of the category io once its attempts are used up. Defaults to precision_degraded and foreign_key_empty.
+	// HoldOn lists the failure codes that hold the pipeline at once. The record that fails stays where it is. Two failures hold the pipeline without being listed: a full disk, and a failure of category io after its last attempt. Defaults to precision_degraded and foreign_key_empty.
 	HoldOn []classify.Code `jsonschema:"uniqueItems=true,default=precision_degraded,default=foreign_key_empty" yaml:"hold_on"`
-	// OnBatch says what happens to a batch (header batch-id) beyond a tolerance: quarantine sends what is left of it to the DLQ and goes on without it, hold holds the pipeline. Defaults to quarantine.
+	// OnBatch sets the treatment of a batch (header batch-id) that exceeds a tolerance. quarantine sends the remaining records to the DLQ and continues without the batch. hold holds the pipeline. Defaults to quarantine.
 	OnBatch OnBatch `jsonschema:"enum=quarantine,enum=hold,default=quarantine" yaml:"on_batch"`
-	// PrecisionDecimalThreshold is the floor of the source's coordinates: how many decimals they have, in the source's unit, from 1 to 15. When more than half of the last 100 ordinates have fewer, features below the floor fail with precision_degraded, which holds the pipeline by default; a batch (header batch-id) is judged by itself as well. 0 is no floor. It does not round: see transform.geometry.round_decimals. Defaults to 0.
+	// PrecisionDecimalThreshold is the expected number of decimals of the source's coordinates, in the source's unit, from 1 to 15. If more than half of the last 100 ordinates have fewer, features below the threshold fail with precision_degraded. This holds the pipeline by default. A batch (header batch-id) is also judged by itself. 0 sets no threshold. It does not round: see transform.geometry.round_decimals. Defaults to 0.
 	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"precision_decimal_threshold"`
-	// MinDecimals is for sources of which not even one geometry may be coarser: how many decimals at least one ordinate of each geometry has, from 1 to 15; 0 declares nothing. A geometry of which every ordinate is coarser meets the gate transform.geometry.coarse. Of honest points one in a hundred is: see precision_decimal_threshold. Defaults to 0.
+	// MinDecimals is the number of decimals that at least one ordinate of each geometry has, from 1 to 15. Use it only if every single geometry must be this precise. A geometry with only coarser ordinates fails the gate transform.geometry.coarse. About one in a hundred correct points is coarser by chance: see precision_decimal_threshold. 0 declares nothing. Defaults to 0.
 	MinDecimals int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"min_decimals"`
 }
 
