@@ -199,7 +199,7 @@ func (c checker) replayer() {
 	switch i := c.cfg.Replayer.Index; {
 	case !c.sound(index):
 	case isConnectionString(i.File): // not shown, because it contains the password
-		c.fault(index+".file", "is a connection string, and not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
+		c.fault(index+".file", "is a connection string, not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
 	case i.File != "" && i.DSNEnv != "":
 		c.fault(index+".file", "the index has two places: file and dsn_env", "leave one of them out")
 	}
@@ -210,7 +210,7 @@ func (c checker) replayer() {
 			case pattern == "":
 				c.fault(at, "a header without a name", "write its name, or a pattern such as ce_*")
 			case strings.HasPrefix(pattern, "switchback-"):
-				c.fault(at, show(pattern)+" is a control header: which of them go back is not a matter of choice", "remove it")
+				c.fault(at, show(pattern)+" is a control header; the replayer itself decides which control headers are replayed", "remove it")
 			}
 		}
 	}

@@ -31,9 +31,9 @@ func (c checker) lookups(path string, step EnrichStep) {
 	switch {
 	case !c.sound(path+".http") || !c.sound(path+".sql") || !c.sound(path+".providers"):
 	case alone.empty() && len(step.Providers) == 0:
-		c.fault(path, "has nobody to ask", "add http with a url, sql with a query, or a list of providers")
+		c.fault(path, "no service is configured", "add http with a url, sql with a query, or a list of providers")
 	case !alone.empty() && len(step.Providers) > 0:
-		c.fault(path+".providers", "stands beside http or sql", "make that the first entry of providers, or remove one of the two")
+		c.fault(path+".providers", "both providers and http or sql are set", "move http or sql into the first entry of providers, or remove one of the two")
 	}
 	at, total := path+".providers", Duration(0)
 	if !alone.empty() {
@@ -62,10 +62,10 @@ func (c checker) lookup(path string, p Provider) Duration {
 	case !c.cfg.origins.intact(path):
 		return 0
 	case p.empty():
-		c.fault(path, "says not how it is asked", "add http with a url, or sql with a query")
+		c.fault(path, "neither http nor sql is set", "add http with a url, or sql with a query")
 		return 0
 	case p.HTTP != nil && p.SQL != nil:
-		c.fault(path+".sql", "stands beside http", "keep one of the two, or write two providers")
+		c.fault(path+".sql", "both http and sql are set", "keep one of the two, or write two providers")
 		return 0
 	case p.SQL != nil:
 		c.sqlLookup(path+".sql", p.SQL)
@@ -174,20 +174,20 @@ func (c checker) preset(path string, h *HTTPLookup) {
 	}
 	switch {
 	case h.WFS != nil && h.STAC != nil:
-		c.fault(path+".stac", "stands beside wfs", "keep one of the two")
+		c.fault(path+".stac", "both wfs and stac are set", "keep one of the two")
 	case h.Method != HTTPMethodGet:
-		c.fault(path+".method", "is "+string(h.Method)+", and "+kind+" asks by GET", "remove method and body")
+		c.fault(path+".method", "is "+string(h.Method)+", but "+kind+" requests use GET", "remove method and body")
 	case strings.Contains(h.URL, "{") || h.STAC != nil && strings.Contains(h.URL, "?"):
-		c.fault(path+".url", "is more than the address of the service, and "+kind+" makes the rest", "write the address only")
+		c.fault(path+".url", "contains more than the address of the service; "+kind+" adds the rest", "write only the address")
 	}
 }
 
 func (c checker) wfs(path string, w *WFSLookup) {
 	switch {
 	case w.ID == "" && len(w.Where) == 0:
-		c.fault(path, "says not which feature is wanted", "add id, or where with a property and its value")
+		c.fault(path, "neither id nor where is set, so no feature is selected", "add id, or where with a property and its value")
 	case w.ID != "" && len(w.Where) > 0:
-		c.fault(path+".where", "stands beside id", "keep one of the two")
+		c.fault(path+".where", "both id and where are set", "keep one of the two")
 	}
 	c.text(path+".id", w.ID)
 	for _, property := range slices.Sorted(maps.Keys(w.Where)) {
@@ -213,7 +213,7 @@ func (c checker) sqlLookup(path string, s *SQLLookup) {
 	for i, arg := range s.Args {
 		at := entry(path+".args", i)
 		if property, isProperty := strings.CutPrefix(arg, "properties."); c.sound(at) && arg != "id" && arg != "geometry" && (!isProperty || property == "") {
-			c.fault(at, show(arg)+" names nothing of a feature", "write id, geometry or properties.name, without braces")
+			c.fault(at, show(arg)+" is not a value of the feature", "write id, geometry or properties.name, without braces")
 		}
 	}
 	if c.sound(path + ".query") {
@@ -226,9 +226,9 @@ func (c checker) dsn(path, variable, file string) {
 	switch {
 	case variable == "" && file == "" && !c.sound(path+".dsn_env", path+".dsn_file"):
 	case variable == "" && file == "":
-		c.fault(path, "says not which database", "set dsn_env to the name of the variable that holds the connection string, or dsn_file to a file with it")
+		c.fault(path, "no connection string is configured", "set dsn_env to the name of the variable with the connection string, or dsn_file to a file with it")
 	case isConnectionString(file): // not shown, because it contains the password
-		c.fault(path+".dsn_file", "is a connection string, and not the name of a file", "write the name of a file that holds it; it has a password, which must not be in the pipeline file")
+		c.fault(path+".dsn_file", "is a connection string, not the name of a file", "write the name of a file with the connection string; the pipeline file must not contain passwords")
 	default:
 		c.notBoth(path, "dsn_env", "dsn_file")
 	}

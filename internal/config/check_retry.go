@@ -159,7 +159,7 @@ func (c checker) retryRules() {
 		case is:
 			c.keyFault(path, "forbidden: "+forbidden.Reason, "make the class permanent or row, or remove the rule")
 		case err != nil:
-			c.keyFault(path, err.Error(), "see `consumer validate --explain-errors` for codes and what gives them")
+			c.keyFault(path, err.Error(), "see `consumer validate --explain-errors` for codes and their causes")
 		case r.Category != "" && (r.Class == classify.Permanent || r.Class == classify.Row):
 			c.fault(join(path, "category"), "has no effect: class "+string(r.Class)+" is never tried again", "remove it")
 		}

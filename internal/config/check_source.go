@@ -131,20 +131,20 @@ func (c checker) governance() {
 			"write exactly_once, or remove the marks under governance")
 	}
 	if g.EscalateAfterAttempts > 0 && !g.Care.Read() && !g.Sovereignty.Read() {
-		c.fault("governance.escalate_after_attempts", "no record has a CARE or sovereignty mark",
-			"say where they are read: governance.care or governance.sovereignty with header or field")
+		c.fault("governance.escalate_after_attempts", "has no effect: neither CARE nor sovereignty marks are read",
+			"set header or field under governance.care or governance.sovereignty")
 	}
 	if g.Energy.GridGramsPerKWh > 0 && g.Energy.WattsPerCPU == 0 {
-		c.fault("governance.energy.grid_grams_per_kwh", "without watts_per_cpu there is no energy to multiply it with", "set governance.energy.watts_per_cpu")
+		c.fault("governance.energy.grid_grams_per_kwh", "has no effect without watts_per_cpu", "set governance.energy.watts_per_cpu")
 	}
 }
 
 func (c checker) mark(path string, m Mark) {
 	if c.sound(path) && !m.Read() && (m.Required || len(m.Allow)+len(m.Deny) > 0) {
-		c.fault(path, "has rules and nothing to hold them against", "say where the mark is read: header or field")
+		c.fault(path, "has rules, but no header or field that the mark is read from", "set header or field")
 	}
 	if strings.HasPrefix(m.Header, "switchback-") {
-		c.fault(path+".header", show(m.Header)+" is a control header, which is read anyway", "name the header that producers send, or remove it")
+		c.fault(path+".header", show(m.Header)+" is a control header, which Switchback reads itself", "name a header that producers send, or remove it")
 	}
 	for list, values := range map[string][]string{".allow": m.Allow, ".deny": m.Deny} {
 		for i, value := range values {
@@ -152,7 +152,7 @@ func (c checker) mark(path string, m Mark) {
 			case value == "" || strings.TrimSpace(value) != value || strings.Contains(value, ","):
 				c.fault(at, show(value)+" cannot be one value: values are separated by commas and trimmed", "write one value")
 			case list == ".deny" && slices.Contains(m.Allow, value):
-				c.fault(at, show(value)+" is allowed, too", "keep it in one of the two lists")
+				c.fault(at, show(value)+" is also in allow", "keep it in one of the two lists")
 			}
 		}
 	}
@@ -166,11 +166,11 @@ func (c checker) tolerance() {
 		if slices.Contains(codes, string(code)) || !c.sound(path) {
 			continue
 		}
-		fix := "write the code that a dead letter has in its header switchback-error-code, or remove it"
+		fix := "write a code from the header switchback-error-code of a dead letter, or remove it"
 		if near := Nearest(string(code), codes); near != "" {
 			fix = "did you mean " + near + "?"
 		}
-		c.fault(path, show(string(code))+" is no code of a failure", fix)
+		c.fault(path, show(string(code))+" is not a failure code", fix)
 	}
 }
 

@@ -197,7 +197,7 @@ func (r rules) misshapen() (message, fix string) {
 	case `^(properties\..+)?$`:
 		return "names no property", "write properties. and its name, as in properties.updated"
 	case `^(record_key|feature_id|key([.][^. ]+)*)$`:
-		return "finds no row", "write record_key, feature_id, or a path into the record key such as key.id"
+		return "does not identify a row", "write record_key, feature_id, or a path into the record key such as key.id"
 	}
 	return "", ""
 }

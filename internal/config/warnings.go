@@ -54,12 +54,12 @@ func (w *warner) tolerance() {
 	const path = "pipeline.tolerance."
 	t, validity := w.Pipeline.Tolerance, w.Transform.Geometry.Validity
 	w.when(t.HaltOnGeometryInvalid && validity != "" && validity != transform.ValidityReject, path+"halt_on_geometry_invalid",
-		"holds nothing for a geometry that transform.geometry.validity: "+string(validity)+" lets pass",
+		"does not hold the pipeline for geometries that transform.geometry.validity: "+string(validity)+" accepts",
 		"set transform.geometry.validity: reject, or halt_on_geometry_invalid: false")
 	counted := slices.ContainsFunc(w.Transform.Fields, func(f transform.Field) bool { return !f.Required })
 	w.when(t.MaxNullRate < 1 && !counted, path+"max_null_rate",
-		"counts nothing: it is about the fields under transform.fields that are not required, and there are none",
-		"list the fields whose missing values are to be counted, or write max_null_rate: 1")
+		"has no effect: it applies to fields under transform.fields that are not required, and there are none",
+		"add fields that are not required, or write max_null_rate: 1")
 	batches := t.MaxNullRate < 1 && counted || t.MaxDeadLetterRate < 1
 	for _, key := range []string{"window", "min_records"} {
 		w.when(w.origins.byHand(path+key) && !batches && t.MaxTransientRate >= 1, path+key, "has no effect: every rate is 1 and accepts all", "lower a rate, or remove it")
@@ -78,7 +78,7 @@ func (w *warner) holdOn() {
 	}
 	for i, code := range codes {
 		why := neverGiven(w.Config, code)
-		w.when(why != "", entry("pipeline.tolerance.hold_on", i), "has no effect: "+why, "remove "+string(code)+", or set what gives it")
+		w.when(why != "", entry("pipeline.tolerance.hold_on", i), "has no effect: "+why, "remove "+string(code)+", or configure the check that reports it")
 	}
 }
 
@@ -98,7 +98,7 @@ func neverGiven(cfg *Config, code classify.Code) string {
 	case code == classify.CodeForeignKeyUnresolved && !slices.ContainsFunc(cfg.Transform.Fields, refers):
 		return "no field under transform.fields has references"
 	case code == classify.CodeGeometryInvalid && geometry.Validity == transform.ValidityFlag && geometry.OutputValidity == transform.OutputFlag:
-		return "transform.geometry lets geometries that are not valid pass with a flag"
+		return "transform.geometry accepts invalid geometries with a flag"
 	case code == classify.CodeGeometryNotSimple && geometry.Simplicity != transform.Reject:
 		return "transform.geometry.simplicity refuses nothing"
 	case strings.HasPrefix(string(code), "http_") && cfg.SchemaRegistry.URL == "" && !slices.ContainsFunc(cfg.Enrich, asks):
