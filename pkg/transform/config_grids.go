@@ -4,17 +4,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// GridRules say which grid files make transformations more exact (docs/crs.md).
+// GridRules name the grid files that make transformations more exact (docs/crs.md).
 type GridRules struct {
-	// Folder has the grid files. They are read once, at the start. Defaults to none.
+	// Folder is the folder with the grid files. They are read once, at the start. Defaults to none.
 	Folder string `yaml:"folder,omitempty" jsonschema_description:"Folder with grid files (NTv2, .gsb), read at the start"`
 
-	// Outside says what becomes of a position that no grid file covers: refuse, or
-	// parameters, which are metres off. Defaults to refuse.
+	// Outside decides about a position that no grid file covers: refuse, or parameters, which are metres less exact.
+	// Defaults to refuse.
 	Outside crs.Outside `yaml:"outside,omitempty" jsonschema:"enum=refuse,enum=parameters" jsonschema_description:"What becomes of a position that no grid file covers"`
 }
 
-// checkGrids checks the rules of grid files, without a look at a file.
+// checkGrids checks the rules of grid files without reading a file.
 func checkGrids(rules GeometryRules, faults *faultList) {
 	checkWord(faults, "geometry.grids.outside", rules.Grids.Outside, crs.Outsides())
 	folder := rules.Grids.Folder != ""
@@ -26,8 +26,8 @@ func checkGrids(rules GeometryRules, faults *faultList) {
 	}
 }
 
-// gridIsKnown reports whether a grid is known between source and target; true when
-// one of the two is not known, which is a fault of its own.
+// gridIsKnown reports whether a grid is known between source and target. It returns true if one of the two is unknown,
+// because that is a fault of its own.
 func gridIsKnown(rules GeometryRules) bool {
 	source, err := crs.Lookup(rules.SourceCRS)
 	target, err2 := crs.Lookup(rules.TargetCRS)
