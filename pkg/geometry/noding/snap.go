@@ -49,13 +49,13 @@ func (s *snapper) same(i int) int {
 
 // heat finds the hot cells: those of ends and of crossings.
 func (s *snapper) heat() error {
-	edges := sweeper{budget: s.budget, crossed: func(c *crossing) { s.nodes = append(s.nodes, s.raster.pixelOf(c)) }}
+	pass := sweeper{budget: s.budget, crossed: func(c *crossing) { s.nodes = append(s.nodes, s.raster.pixelOf(c)) }}
 	for i := 0; i < len(s.segments); i = s.same(i) {
 		a, b := s.segments[i].A, s.segments[i].B
-		edges.edges = append(edges.edges, newEdge(a, b))
+		pass.edges = append(pass.edges, newEdge(a, b))
 		s.nodes = append(s.nodes, s.raster.pixel(a), s.raster.pixel(b))
 	}
-	if err := edges.run(); err != nil {
+	if err := pass.run(); err != nil {
 		return err
 	}
 	slices.SortFunc(s.nodes, sweep.Compare)
