@@ -20,7 +20,6 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -29,6 +28,8 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 const kafkaPort = "9092/tcp"
@@ -73,11 +74,15 @@ func run(ctx context.Context, image string, download bool, bound time.Duration) 
 	if err != nil {
 		return err
 	}
-	port, err := freePort()
+	local, err := testrun.FreeAddress()
 	if err != nil {
 		return err
 	}
-	addr := net.JoinHostPort(host, strconv.Itoa(port))
+	_, port, err := net.SplitHostPort(local)
+	if err != nil {
+		return err
+	}
+	addr := net.JoinHostPort(host, port)
 	for key, value := range env {
 		env[key] = strings.ReplaceAll(value, "ADVERTISED", addr)
 	}
@@ -132,22 +137,12 @@ func engine(ctx context.Context, image string, download bool) (string, error) {
 }
 
 // publish binds the container's port to a host port that is known beforehand, because the broker has to advertise it.
-func publish(host string, port int) testcontainers.CustomizeRequestOption {
+func publish(host, port string) testcontainers.CustomizeRequestOption {
 	bind := netip.IPv4Unspecified() // an engine elsewhere, or this program itself in a container
 	if host == "localhost" || host == "127.0.0.1" {
 		bind = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
 	return testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) {
-		hc.PortBindings = network.PortMap{network.MustParsePort(kafkaPort): {{HostIP: bind, HostPort: strconv.Itoa(port)}}}
+		hc.PortBindings = network.PortMap{network.MustParsePort(kafkaPort): {{HostIP: bind, HostPort: port}}}
 	})
-}
-
-// freePort returns a port that is free now.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }
