@@ -82,6 +82,24 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	expect.That(t, v.Pipeline == (State{Phase: Running}), "after a tombstone: %+v", v.Pipeline)
 }
 
+// A kind of key has its slash: without it, the key is unknown and orders nothing, whatever its value.
+func TestView_ignoresAKeyWithoutItsSlash(t *testing.T) {
+	values := []string{
+		`{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`, `{"version":1,"text":"look"}`, `{"version":1,"verb":"pause"}`,
+		`{"version":1,"kind":"replay","state":"done"}`, `?`,
+	}
+	for _, prefix := range []string{batchPrefix, replayKeyPrefix, jobPrefix, jobOrderPrefix, notePrefix} {
+		v, key := newView(), strings.TrimSuffix(prefix, "/")
+		for _, value := range values {
+			v.put(t, key, []byte(value))
+		}
+		v.put(t, key, nil)
+		want := newView()
+		want.Next = 1
+		expect.That(t, reflect.DeepEqual(v, want), "%s: got %+v", key, v)
+	}
+}
+
 func TestView_refusesWhatItCannotRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string

@@ -103,9 +103,10 @@ func (v View) clone() View {
 func (v *View) apply(r *kgo.Record) error {
 	v.Next = max(v.Next, r.Offset+1)
 	key := string(r.Key)
-	name, id, _ := strings.Cut(key, "/")
-	isBatch := name+"/" == batchPrefix
-	switch name + "/" {
+	slash := strings.IndexByte(key, '/') + 1
+	prefix, id := key[:slash], key[slash:]
+	isBatch := prefix == batchPrefix
+	switch prefix {
 	case replayKeyPrefix:
 		return v.applyKey(id, r)
 	case jobPrefix:
