@@ -57,13 +57,14 @@ func (f *field) note(v transform.Value) {
 		return
 	}
 	f.present++
-	f.kinds[kindOf(v)]++
+	kind := kindOf(v)
+	f.kinds[kind]++
 	if k := v.Kind(); k == transform.KindString || k == transform.KindNumber {
 		f.compare(v.Text())
-		f.look(v, lookOf(v))
+		f.look(v, kind, lookOf(v))
 	} else {
 		f.repeated = true
-		f.look(v, look{})
+		f.look(v, kind, look{})
 	}
 }
 
@@ -194,9 +195,8 @@ type example struct {
 }
 
 // look counts the form of a value.
-func (f *field) look(v transform.Value, what look) {
+func (f *field) look(v transform.Value, kind kind, what look) {
 	f.looks[what]++
-	kind := kindOf(v)
 	if slices.ContainsFunc(f.examples, func(e example) bool { return e.kind == kind && e.look == what }) {
 		return
 	}
