@@ -39,10 +39,10 @@ type State struct {
 	Destination    string              `json:"destination,omitzero"`  // the topic outside the pipeline that a replay sent it to; "" if none
 }
 
-// stateWire is the JSON of a state. Its own time stands for that of the state.
+// stateWire is the JSON of a state. Its own time stands for that of the state, and is nil if there is none.
 type stateWire struct {
 	plainState
-	At millis `json:"at"`
+	At *millis `json:"at"`
 }
 
 // plainState is a State without the methods that encode and check it.
@@ -75,7 +75,8 @@ func (s State) Naming(l *Letter) State {
 
 // MarshalJSON encodes the state. Invalid UTF-8 becomes U+FFFD.
 func (s State) MarshalJSON() ([]byte, error) {
-	return json.Marshal(&stateWire{plainState(s), millis(s.At)}, jsontext.AllowInvalidUTF8(true))
+	at := millis(s.At)
+	return json.Marshal(&stateWire{plainState(s), &at}, jsontext.AllowInvalidUTF8(true))
 }
 
 // UnmarshalJSON parses the form of [State.MarshalJSON]. An unknown status or a broken field is an error: an unreadable
@@ -88,6 +89,8 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	switch {
 	case w.ID == "":
 		return errors.New("id is missing")
+	case w.At == nil:
+		return errors.New("at is missing")
 	case !w.Status.Valid():
 		return fmt.Errorf("unknown status %q; a newer version may have written it", header.Clip(string(w.Status), 40))
 	case max(len(w.ID), len(w.ReplayID), len(w.By), len(w.Operation), len(w.Destination)) > maxStateText:
@@ -96,7 +99,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("reprocess_count is %d", w.ReprocessCount)
 	}
 	*s = State(w.plainState)
-	s.At, s.Writer = time.Time(w.At), WriterOf(w.DLQ)
+	s.At, s.Writer = time.Time(*w.At), WriterOf(w.DLQ)
 	return nil
 }
 

@@ -50,6 +50,8 @@ func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
 		"no JSON":           `{`,
 		"unknown status":    `{"id":"x","status":"vaporised","at":"2026-11-03T04:05:06Z"}`,
 		"no id":             `{"status":"pending","at":"2026-11-03T04:05:06Z"}`,
+		"no time":           `{"id":"x","status":"pending"}`,
+		"null for a time":   `{"id":"x","status":"pending","at":null}`,
 		"broken time":       `{"id":"x","status":"pending","at":"yesterday"}`,
 		"broken position":   `{"id":"x","status":"pending","dlq":"a/b","at":"2026-11-03T04:05:06Z"}`,
 		"negative replays":  `{"id":"x","status":"pending","reprocess_count":-1,"at":"2026-11-03T04:05:06Z"}`,
