@@ -49,10 +49,13 @@ func (s *streams) decompress(ctx context.Context, src []byte, codec kgo.Compress
 		s.all.Reset() // the buffer is used again, so that the result has exactly the size it needs
 		_, err = s.all.ReadFrom(&guarded{ctx: ctx, in: in, left: int64(most) + 1, most: int64(most)})
 	}
-	if errors.Is(err, errTooMuch) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	switch {
+	case err == nil:
+		return bytes.Clone(s.all.Bytes()), nil
+	case errors.Is(err, errTooMuch) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return nil, fmt.Errorf("%w: %w", kgo.ErrMaxDecompress, err)
 	}
-	return bytes.Clone(s.all.Bytes()), err
+	return nil, err
 }
 
 // bounded decompresses message sets of format 0 and 1 for the client, whole and within a limit.
