@@ -112,7 +112,7 @@ func (s *Scanner) Scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.R
 	return nil
 }
 
-// use reads an answer to a request from one offset up to another one. It returns the next offset.
+// use reads an answer without an error from one offset up to another one. It returns the next offset.
 type use func(answer *kmsg.FetchResponseTopicPartition, at, end int64) (next int64, err error)
 
 // partition reads one span.
@@ -161,8 +161,11 @@ func (s *Scanner) step(ctx context.Context, l *leader, p int32, at, end int64, r
 	if err != nil {
 		return at, err
 	}
-	if errors.Is(kerr.ErrorForCode(answer.ErrorCode), kerr.OffsetOutOfRange) {
+	switch err := kerr.ErrorForCode(answer.ErrorCode); {
+	case errors.Is(err, kerr.OffsetOutOfRange):
 		return s.remains(ctx, p, at)
+	case err != nil:
+		return at, err
 	}
 	return read(answer, at, end)
 }

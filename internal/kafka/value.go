@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -36,9 +35,6 @@ func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io
 	defer reader.Close()
 	s := Scanner{cl: cl, topic: at.Topic}
 	err = s.partition(ctx, at.Partition, Span{at.Offset, at.Offset + 1}, func(answer *kmsg.FetchResponseTopicPartition, _, end int64) (int64, error) {
-		if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
-			return at.Offset, err
-		}
 		found, err = reader.Copy(ctx, answer, at.Offset, value)
 		if errors.Is(err, recordbatch.ErrNoRecord) {
 			err = &GoneError{fmt.Sprintf("there is no %s: it was deleted, compacted or never committed", at)}
