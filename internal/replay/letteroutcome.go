@@ -141,7 +141,7 @@ func (o *Overview) take(r *deadletters.StateRecord) {
 		list = &members{}
 		o.members[r.State.ReplayID] = list
 	}
-	list.add(o.ids.add(r.ID, 0))
+	list.places = append(list.places, o.ids.add(r.ID, 0))
 }
 
 // members contains the dead letters that a replay took, including those that a later replay took since.
@@ -149,9 +149,6 @@ type members struct {
 	places []uint32 // of their IDs in an idList
 	sorted int      // number of places in the order of the IDs, without duplicates; the others are new
 }
-
-// add adds a dead letter.
-func (m *members) add(place uint32) { m.places = append(m.places, place) }
 
 // sort merges the new places into the order, so that a few new dead letters do not cost a sort of a million.
 func (m *members) sort(ids *idList) {
