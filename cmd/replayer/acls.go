@@ -54,7 +54,7 @@ func (a *app) printACLs(f *aclsFlags) error {
 		roles = append(roles, role)
 	}
 	f.to.Local = a.reading.stateDir != ""
-	cfg, err := a.dlq(false)
+	cfg, err := a.dlq()
 	if err != nil {
 		return err
 	}

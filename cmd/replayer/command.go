@@ -185,7 +185,7 @@ func oneArgument(says string) cobra.PositionalArgs {
 	}
 }
 
-// mustComplete panics if a completion was registered for a flag that does not exist.
+// mustComplete panics if a completion or an annotation is for a flag that does not exist.
 func mustComplete(err error) {
 	if err != nil {
 		panic(err)

@@ -148,6 +148,15 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table").prints("NullPointerException", "boom 7")
 }
 
+// A dry run refuses --topic beside a pipeline file as the change itself does: its command could not be run.
+func TestChange_refuses_topic_beside_a_pipeline_file(t *testing.T) {
+	d := newDesk(t, true)
+	d.foreign()
+	for _, more := range [][]string{nil, {"--execute", "--reason", "x"}} {
+		d.want(cli.ExitUsage, append([]string{"discard", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--all"}, more...)...).says("--topic names a DLQ without a pipeline here")
+	}
+}
+
 // A dialect that the operator names is taken for all letters, and the index is made anew for it.
 func TestForeign_dialect_by_hand(t *testing.T) {
 	d := newDesk(t, false)

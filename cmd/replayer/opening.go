@@ -20,9 +20,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// options returns the configuration of the named DLQ and the options to open it with. other is that of [app.dlq].
-func (a *app) options(other bool) (cfg *config.Config, o replay.Options, err error) {
-	if cfg, err = a.dlq(other); err != nil {
+// options returns the configuration of the named DLQ and the options to open it with.
+func (a *app) options() (cfg *config.Config, o replay.Options, err error) {
+	if cfg, err = a.dlq(); err != nil {
 		return nil, o, err
 	}
 	a.cfg = cfg
@@ -39,7 +39,7 @@ func (a *app) options(other bool) (cfg *config.Config, o replay.Options, err err
 
 // service opens the service that replays and changes dead letters. Run closes it.
 func (a *app) service(ctx context.Context) (*replay.Service, error) {
-	cfg, o, err := a.options(false)
+	cfg, o, err := a.options()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 
 // browse opens the service that answers questions about dead letters. background leaves its index to the caller. Run closes it.
 func (a *app) browse(ctx context.Context, background bool) (*dlq.Service, error) {
-	cfg, o, err := a.options(true)
+	cfg, o, err := a.options()
 	if err != nil {
 		return nil, err
 	}

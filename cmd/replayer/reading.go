@@ -23,12 +23,15 @@ type reading struct {
 const (
 	stateFlag = "state-dir"
 	auto      = "auto" // the dialect of each dead letter, by its headers
+
+	besidePipeline = "beside-pipeline" // annotates a --topic that is allowed beside a pipeline file
 )
 
 // register adds the flags of commands that only read dead letters.
 func (r *reading) register(cmd *cobra.Command) {
 	r.registerIndex(cmd)
 	r.registerTopic(cmd, "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
+	mustComplete(cmd.Flags().SetAnnotation("topic", besidePipeline, nil))
 }
 
 // registerOwn adds the flags of commands that select dead letters to change them.
@@ -87,16 +90,17 @@ func (r *reading) cluster() bool {
 // alone reports whether the command line names a DLQ without a pipeline.
 func (a *app) alone() bool { return a.configFile == "" && a.reading.cluster() }
 
-// dlq returns the configuration of the DLQ that the command line names: a pipeline's, or one without a pipeline. other allows --topic
-// beside a pipeline file: a DLQ of other software on the pipeline's cluster.
-func (a *app) dlq(other bool) (*config.Config, error) {
+// dlq returns the configuration of the DLQ that the command line names: a pipeline's, or one without a pipeline. Commands that only read
+// also take --topic beside a pipeline file: a DLQ of other software on the pipeline's cluster.
+func (a *app) dlq() (*config.Config, error) {
 	r := &a.reading
+	_, beside := a.cmd.Flags().Lookup("topic").Annotations[besidePipeline]
 	switch {
 	case a.configFile != "" && r.cluster():
 		return nil, cli.UsageError("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile, --profiles and --registry out, or -c")
 	case a.configFile == "" && !a.alone():
 		return nil, cli.UsageError("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
-	case !a.alone() && !other && r.named.Topic != "":
+	case !a.alone() && !beside && r.named.Topic != "":
 		return nil, cli.UsageError("--topic names a DLQ without a pipeline here: name its brokers with --brokers or --profile, and no pipeline file")
 	case !a.alone() && r.stateDir != "":
 		return nil, cli.UsageError("--%s is for a DLQ without a pipeline, which --brokers (or --profile) and --topic name: a pipeline keeps its states in its topics", stateFlag)
