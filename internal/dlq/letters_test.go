@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
@@ -317,4 +319,35 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 	expect.That(t, err == nil && groups[0].Share == 0.5, "of the two records that were consumed: %+v, %v", groups, err)
 	s.source.Status = "" // of other software: which topics it serves nobody says
 	expect.Equal(t, s.traffic(t.Context(), time.Time{}, time.Time{}), 0, "traffic of a DLQ of other software")
+}
+
+// Retention that cannot be asked for fails the statistics: with no retention known, a scheduler would get no warning of it.
+func TestStats_fails_if_the_settings_cannot_be_read(t *testing.T) {
+	s := open(t)
+	broken := must.Get(kgo.NewClient())(t)
+	broken.Close()
+	s.admin = kadm.NewClient(broken)
+	_, err := s.Stats(t.Context())
+	expect.That(t, err != nil && strings.Contains(err.Error(), "read the settings of features.dlq: "), "%v", err)
+	s.away.Store(true)
+	stats, err := s.Stats(t.Context())
+	expect.That(t, err == nil && !stats.Retention.Known, "while no broker answers: %+v, %v", stats.Retention, err)
+}
+
+// Settings that may not be read leave the retention unknown.
+func TestStats_without_the_right_to_read_settings(t *testing.T) {
+	broker := fakekafka.Start(t, kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status", "features.audit"))
+	broker.ControlKey(int16(kmsg.DescribeConfigs), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		broker.KeepControl()
+		answer := r.ResponseKind().(*kmsg.DescribeConfigsResponse)
+		for _, asked := range r.(*kmsg.DescribeConfigsRequest).Resources {
+			one := kmsg.NewDescribeConfigsResponseResource()
+			one.ResourceType, one.ResourceName, one.ErrorCode = asked.ResourceType, asked.ResourceName, kerr.TopicAuthorizationFailed.Code
+			answer.Resources = append(answer.Resources, one)
+		}
+		return answer, nil, true
+	})
+	s := openDLQ(t, configure(t, broker.ListenAddrs()))
+	stats, err := s.Stats(t.Context())
+	expect.That(t, err == nil && !stats.Retention.Known, "%+v, %v", stats.Retention, err)
 }

@@ -2,10 +2,13 @@ package dlq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
@@ -51,14 +54,18 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 	return out, nil
 }
 
-// retention reads the settings of the topic. It is unknown if no broker answers, or if they may not be read.
+// retention reads the settings of the topic. It is unknown while [Service.Refresh] fails, and if the broker refuses to
+// list them.
 func (s *Service) retention(ctx context.Context) (Retention, error) {
 	if s.away.Load() {
 		return Retention{}, nil
 	}
 	settings, err := kafka.Settings(ctx, s.admin, s.source.DLQ)
+	if _, refused := errors.AsType[*kerr.Error](err); refused {
+		return Retention{}, nil
+	}
 	if err != nil {
-		return Retention{}, ctx.Err()
+		return Retention{}, fmt.Errorf("read the settings of %s: %w", s.source.DLQ, err)
 	}
 	r := Retention{Time: -1, Bytes: -1}
 	if ms, err := strconv.ParseInt(settings["retention.ms"], 10, 64); err == nil {
