@@ -25,8 +25,11 @@ func newVerify() *cobra.Command {
 	return cmd
 }
 
-// verifyWithin verifies within a time; 0 is no limit. It adds advice to a timeout.
+// verifyWithin verifies within --timeout; 0 is no limit. It adds advice to a timeout.
 func verifyWithin(outer context.Context, timeout time.Duration, advice string, run func(context.Context) error) error {
+	if timeout < 0 {
+		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", timeout))
+	}
 	ctx := outer
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -106,8 +109,6 @@ func (f *recordsFlags) check() error {
 		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
 	case f.options.MaxPositions < 1:
 		return usageError(fmt.Errorf("--max-positions %d: give a number from 1", f.options.MaxPositions))
-	case f.timeout < 0:
-		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
 	}
 	return nil
 }
@@ -179,8 +180,6 @@ func (f *tableFlags) run(cmd *cobra.Command, cfg *config.Config, _ string) error
 		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
 	case f.options.MaxKeys < 1:
 		return usageError(fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys))
-	case f.timeout < 0:
-		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
 	}
 	return verifyWithin(cmd.Context(), f.timeout, "", func(ctx context.Context) error {
 		return withClient(ctx, cfg, func(client *kgo.Client) error {
