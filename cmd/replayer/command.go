@@ -135,9 +135,6 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	a.asked = a.output != ""
-	if a.output == "text" {
-		a.output = "table" // the consumer calls it text
-	}
 	if a.output == "" {
 		a.output = "ndjson"
 		if a.env.Terminal {
