@@ -121,16 +121,7 @@ func (v *outputValue) people() bool { return v.String() == "table" }
 
 // encode writes x for a program.
 func (v *outputValue) encode(out io.Writer, x any) error {
-	indent := ""
-	if v.format == "json" {
-		indent = "  "
-	}
-	text, err := cli.EncodeJSON(x, indent)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(out, text+"\n")
-	return err
+	return cli.WriteJSON(out, x, v.format == "json")
 }
 
 // verboseFlag is the name of the flag -v, which every command has.

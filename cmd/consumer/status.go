@@ -36,8 +36,10 @@ long it takes until nothing lags: in place on a terminal, otherwise as one line 
 		if f.watch && f.output.format == "json" {
 			return usageError(errors.New("--watch prints one object after another: use -o ndjson"))
 		}
-		if f.watch && (f.every < leastEvery || f.every > mostEvery) {
-			return usageError(fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery))
+		if f.watch {
+			if err := cli.CheckPeriod(f.every); err != nil {
+				return err
+			}
 		}
 		return withControl(cmd.Context(), cfg, file, func(client *kgo.Client, view control.View) error {
 			return f.show(cmd, cfg, client, view)
@@ -49,8 +51,6 @@ long it takes until nothing lags: in place on a terminal, otherwise as one line 
 	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
 }
-
-const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
 
 type statusFlags struct {
 	output  *outputValue

@@ -70,18 +70,7 @@ func (a *app) print(text string) error {
 }
 
 // object writes one value: on one line for ndjson, indented for json.
-func (a *app) object(v any) error {
-	indent := ""
-	if a.output == "json" {
-		indent = "  "
-	}
-	text, err := cli.EncodeJSON(v, indent)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(a.env.Out, text+"\n")
-	return err
-}
+func (a *app) object(v any) error { return cli.WriteJSON(a.env.Out, v, a.output == "json") }
 
 // mostIndent is the deepest level of JSON that is indented.
 const mostIndent = 40

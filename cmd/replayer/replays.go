@@ -36,8 +36,10 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 				return cli.UsageError("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
 			case watch.on && len(args) > 0:
 				return cli.UsageError("--watch follows all replays: leave the id out, or wait for one with --wait")
+			case watch.on:
+				return cli.CheckPeriod(watch.every)
 			}
-			return watch.check()
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -146,16 +148,6 @@ func (f *figures) elsewhere(status *replay.Report) {
 type watching struct {
 	on    bool
 	every time.Duration
-}
-
-// leastEvery and mostEvery bound the period of a watch.
-const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
-
-func (w watching) check() error {
-	if w.on && (w.every < leastEvery || w.every > mostEvery) {
-		return cli.UsageError("--every %s: from %s to %s", w.every, leastEvery, mostEvery)
-	}
-	return nil
 }
 
 func (a *app) runOverview(ctx context.Context, w watching) error {

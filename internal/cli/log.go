@@ -49,6 +49,20 @@ func EncodeJSON(v any, indent string) (string, error) {
 	return escapeControls(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
+// WriteJSON writes a value as a line of JSON, or as indented JSON.
+func WriteJSON(w io.Writer, v any, indented bool) error {
+	indent := ""
+	if indented {
+		indent = "  "
+	}
+	text, err := EncodeJSON(v, indent)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text+"\n")
+	return err
+}
+
 // escapeControls writes control characters outside of ASCII as \u escapes. Line breaks are part of the JSON.
 func escapeControls(text string) string {
 	if strings.IndexFunc(text, SteersInText) < 0 {

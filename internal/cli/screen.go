@@ -125,6 +125,15 @@ func WrapText(line string, width int, indent string) string {
 	return b.String()
 }
 
+// CheckPeriod returns a usage error unless the --every of a watch is within its bounds.
+func CheckPeriod(every time.Duration) error {
+	const least, most = 500 * time.Millisecond, time.Hour
+	if every < least || every > most {
+		return UsageError("--every %s: from %s to %s", every, least, most)
+	}
+	return nil
+}
+
 // lookBound is how long a look of a watch may take, if the period is not longer.
 const lookBound = 10 * time.Second
 
