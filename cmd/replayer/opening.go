@@ -70,11 +70,11 @@ func (a *app) browse(ctx context.Context, background bool) (*dlq.Service, error)
 // indexProgress returns a function that prints the reason for a rebuild of the index. On a terminal it also shows the progress of a long
 // fill.
 func (a *app) indexProgress() func(dlqindex.Progress) {
-	shown, said := int64(-1), false
+	shown, reported := int64(-1), false
 	return func(p dlqindex.Progress) {
-		if p.Anew != "" && !said {
-			said = true
-			fmt.Fprintf(a.env.Err, "the index of %s is rebuilt: %s\n", cli.CleanText(p.Topic, cli.OneLine), cli.CleanText(p.Anew, cli.OneLine))
+		if p.RebuildReason != "" && !reported {
+			reported = true
+			fmt.Fprintf(a.env.Err, "the index of %s is rebuilt: %s\n", cli.CleanText(p.Topic, cli.OneLine), cli.CleanText(p.RebuildReason, cli.OneLine))
 		}
 		if p.Total < manyRecords || !a.env.Terminal {
 			return

@@ -109,7 +109,7 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			must.That(t, err == nil, "%v", err)
 			defer w.shut()
 			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
-			expect.That(t, err == nil && done.Letters == 40 && strings.Contains(done.Anew, place+".damaged"), "%+v, %v", done, err)
+			expect.That(t, err == nil && done.Letters == 40 && strings.Contains(done.RebuildReason, place+".damaged"), "%+v, %v", done, err)
 			w.sound()
 			kept, err := os.ReadFile(place + ".damaged")
 			expect.That(t, err == nil && bytes.Equal(kept, spoil(whole)), "%d bytes kept, %v", len(kept), err)
@@ -196,8 +196,8 @@ func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
 		must.Do(t, w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec("UPDATE @dead_letter_schema SET version = 99") }))
 		w.store = w.open(place)
 		told := ""
-		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.Anew })
-		expect.That(t, err == nil && done.Letters == 1 && strings.Contains(done.Anew, "version 99") && told == done.Anew, "%+v, told %q, %v", done, told, err)
+		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.RebuildReason })
+		expect.That(t, err == nil && done.Letters == 1 && strings.Contains(done.RebuildReason, "version 99") && told == done.RebuildReason, "%+v, told %q, %v", done, told, err)
 		w.sound()
 	})
 }

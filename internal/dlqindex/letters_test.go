@@ -213,7 +213,7 @@ func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
 		larger := source
 		larger.MaxValue = 32 << 20
 		done, err := w.store.Sync(t.Context(), w.cl, larger, nil)
-		expect.That(t, err == nil && strings.Contains(done.Anew, "read in another way") && w.letter("large").TooLarge == "", "with a larger limit: %+v, %v", done, err)
+		expect.That(t, err == nil && strings.Contains(done.RebuildReason, "read in another way") && w.letter("large").TooLarge == "", "with a larger limit: %+v, %v", done, err)
 	})
 }
 

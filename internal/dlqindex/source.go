@@ -20,8 +20,8 @@ type partition struct {
 type position struct{ next, start int64 }
 
 // enter returns the number of a DLQ, and assigns one to a new DLQ. If the topic has another ID than before, enter deletes
-// what the index has of it, and anew says why.
-func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
+// what the index has of it, and reason says why.
+func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, reason string, err error) {
 	err = w.inTx(ctx, func(tx *tx) error {
 		// The insert comes first, because two processes may enter the same DLQ at once.
 		entered, err := tx.affected("INSERT INTO @dead_letter_source (cluster_id, topic, topic_id, status_topic, status_topic_id) "+
@@ -30,7 +30,7 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 			return err
 		}
 		if entered > 0 {
-			anew = wasEmpty
+			reason = wasEmpty
 		}
 		var topicID, status, statusID string
 		err = tx.row("SELECT dlq, topic_id, status_topic, status_topic_id FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?",
@@ -38,19 +38,19 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 		if err != nil || topicID == f.topicID && status == src.Status && statusID == f.statusID {
 			return err
 		}
-		anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.DLQ)
+		reason = fmt.Sprintf("topic %s is another one than before (its id differs)", src.DLQ)
 		before, _, _ := strings.Cut(topicID, " ") // behind the ID is how the topic was read
 		now, _, _ := strings.Cut(f.topicID, " ")
 		switch {
 		case before != now:
 		case topicID != f.topicID:
-			anew = fmt.Sprintf("topic %s is read in another way than before (with or without a pipeline file, as other software's, or with another source.max_record_bytes)", src.DLQ)
+			reason = fmt.Sprintf("topic %s is read in another way than before (with or without a pipeline file, as other software's, or with another source.max_record_bytes)", src.DLQ)
 		case status != src.Status:
-			anew = fmt.Sprintf("topic %s is read with another status topic than before (%s, before %s)", src.DLQ, cmp.Or(src.Status, "none"), cmp.Or(status, "none"))
+			reason = fmt.Sprintf("topic %s is read with another status topic than before (%s, before %s)", src.DLQ, cmp.Or(src.Status, "none"), cmp.Or(status, "none"))
 		case src.States != nil:
-			anew = fmt.Sprintf("the states of %s are in another directory than before, or in one that was made since", src.DLQ)
+			reason = fmt.Sprintf("the states of %s are in another directory than before, or in one that was made since", src.DLQ)
 		default:
-			anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.Status)
+			reason = fmt.Sprintf("topic %s is another one than before (its id differs)", src.Status)
 		}
 		if err := tx.forget(dlq); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 		return tx.exec("UPDATE @dead_letter_source SET topic_id = ?, status_topic = ?, status_topic_id = ? WHERE dlq = ?",
 			f.topicID, src.Status, f.statusID, dlq)
 	})
-	return dlq, anew, wrapped("enter "+src.DLQ+" into the index", err)
+	return dlq, reason, wrapped("enter "+src.DLQ+" into the index", err)
 }
 
 // positions returns how far each partition of both topics was read.

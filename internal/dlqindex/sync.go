@@ -66,19 +66,19 @@ func (s *Source) mostReplays() int { return cmp.Or(s.MaxReplays, 3) }
 
 // Progress is how far a sync has come.
 type Progress struct {
-	Topic       string
-	Done, Total int64  // offsets of all topics
-	Anew        string // why the sync starts from the beginning again; empty if it does not, or if the index was empty
+	Topic         string
+	Done, Total   int64  // offsets of all topics
+	RebuildReason string // why the sync starts from the beginning again; empty if it does not, or if the index was empty
 }
 
 // Synced is the result of a sync.
 type Synced struct {
-	Letters int           `json:"letters"`        // records of the DLQ that were indexed
-	States  int           `json:"states"`         // records of the status topic that were indexed
-	Gone    int           `json:"gone"`           // letters whose records retention has deleted since the last sync
-	Expired int           `json:"-"`              // letters that were deleted (see Source.ResolvedBefore)
-	Anew    string        `json:"anew,omitempty"` // why the index was filled from the start; empty if it was not
-	Took    time.Duration `json:"-"`
+	Letters       int           `json:"letters"`        // records of the DLQ that were indexed
+	States        int           `json:"states"`         // records of the status topic that were indexed
+	Gone          int           `json:"gone"`           // letters whose records retention has deleted since the last sync
+	Expired       int           `json:"-"`              // letters that were deleted (see Source.ResolvedBefore)
+	RebuildReason string        `json:"anew,omitempty"` // why the index was filled from the start; empty if it was not
+	Took          time.Duration `json:"-"`
 
 	Offsets map[string]int64 `json:"-"` // by topic: the sum over its partitions of the offsets up to which it is indexed
 }
@@ -175,8 +175,8 @@ func (y *syncer) look(ctx context.Context) error {
 // pass reads both topics once.
 func (y *syncer) pass(ctx context.Context) error {
 	var err error
-	var anew string
-	if y.dlq, anew, err = y.session.enter(ctx, y.src, y.facts); err != nil {
+	var reason string
+	if y.dlq, reason, err = y.session.enter(ctx, y.src, y.facts); err != nil {
 		return err
 	}
 	var positions map[partition]position
@@ -191,13 +191,13 @@ func (y *syncer) pass(ctx context.Context) error {
 		if err := y.session.forget(ctx, y.dlq); err != nil {
 			return err
 		}
-		anew, positions = why, map[partition]position{}
+		reason, positions = why, map[partition]position{}
 	}
-	if anew == wasEmpty && y.store.remade != "" {
-		anew = y.store.remade
+	if reason == wasEmpty && y.store.remade != "" {
+		reason = y.store.remade
 	}
-	if anew != "" {
-		y.done.Anew = anew
+	if reason != "" {
+		y.done.RebuildReason = reason
 	}
 	y.measure(positions)
 	if err := y.both(ctx, positions); err != nil {
@@ -302,8 +302,8 @@ func (y *syncer) advance(topic string, by int64) {
 	y.read += by
 	if y.progress != nil {
 		p := Progress{Topic: topic, Done: min(y.read, y.total), Total: y.total}
-		if y.done.Anew != wasEmpty {
-			p.Anew = y.done.Anew
+		if y.done.RebuildReason != wasEmpty {
+			p.RebuildReason = y.done.RebuildReason
 		}
 		y.progress(p)
 	}

@@ -38,7 +38,7 @@ func TestSync_S4_6_a_random_history_is_what_the_topics_say(t *testing.T) {
 			}
 		}
 		again := w.sync()
-		expect.That(t, again.Letters == 0 && again.States == 0 && again.Anew == "", "nothing is new, and it took in %+v", again)
+		expect.That(t, again.Letters == 0 && again.States == 0 && again.RebuildReason == "", "nothing is new, and it took in %+v", again)
 	})
 }
 
@@ -317,7 +317,7 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 		w.cl = w.connect() // the old client knows the old topic
 		w.put(w.dead(0, "new", nil), w.dead(0, "newer", nil), w.dead(0, "newest", nil))
 		done := w.sync()
-		expect.That(t, strings.Contains(done.Anew, "another one than before") && done.Letters == 3, "%+v", done)
+		expect.That(t, strings.Contains(done.RebuildReason, "another one than before") && done.Letters == 3, "%+v", done)
 		expect.Equal(t, ids(w.letters(Query{})), "new newer newest", "dead letters")
 		w.sound()
 	})
