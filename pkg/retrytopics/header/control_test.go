@@ -328,3 +328,14 @@ func TestRestAndPartAreReadStrictly(t *testing.T) {
 		}
 	}
 }
+
+// A plan is JSON: it refuses other bytes, of which a dead letter of other software may have any.
+func TestClip_returns_text(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"straße": "straße", "straßen": "straße…", "stra\xff\xfe and more": "stra\uFFFD …", "straßß\xff": "straß…",
+	} {
+		got := Clip(text, 7)
+		expect.That(t, got == want, "%q gives %q, want %q", text, got, want)
+	}
+}

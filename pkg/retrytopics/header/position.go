@@ -65,10 +65,10 @@ func Cut(text string, n int) string {
 	return text[:n]
 }
 
-// Clip is [Cut] that marks the cut with an ellipsis.
+// Clip is [Cut] that marks the cut with an ellipsis. What it cuts is valid UTF-8: U+FFFD replaces other bytes.
 func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	return Cut(text, n) + "…"
+	return strings.ToValidUTF8(Cut(text, n), "\uFFFD") + "…"
 }
