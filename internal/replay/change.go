@@ -263,12 +263,12 @@ func (c *changing) start(_ context.Context, st *standing) (begun bool, err error
 
 func (c *changing) rest() []reader {
 	places := c.places[c.settled:]
-	return []reader{func(ctx context.Context, fn func(spotted) error) error {
-		return c.service.letters(ctx, places, func(_ int, l *deadletters.Letter) error { return fn(spotted{letter: l}) })
+	return []reader{func(ctx context.Context, fn func(candidate) error) error {
+		return c.service.letters(ctx, places, func(_ int, l *deadletters.Letter) error { return fn(candidate{letter: l}) })
 	}}
 }
 
-func (c *changing) decide(ctx context.Context, st *standing, of *spotted) (decision, error) {
+func (c *changing) decide(ctx context.Context, st *standing, of *candidate) (decision, error) {
 	l := of.letter
 	if l == nil {
 		return leave("its record is gone: retention took it"), nil

@@ -22,7 +22,7 @@ type decision struct {
 
 // decide decides about one dead letter of the plan, by the states that were read after all other replayers were
 // fenced.
-func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (_ decision, err error) {
+func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ decision, err error) {
 	p, l := of.plan, of.letter
 	if l == nil {
 		at := p.DLQ(r.plan.DLQ)

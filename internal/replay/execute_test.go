@@ -350,3 +350,29 @@ func TestPlan_leaves_pointers_without_a_value(t *testing.T) {
 	got := w.letters(w.plan(w.service(), deadletters.Filter{}))
 	expect.That(t, len(got) == 1 && got[0].Do == plan.Leave && strings.Contains(got[0].Why, "would delete the feature"), "%+v", got)
 }
+
+// A batch stays below the bytes of a transaction. The dead letter that does not fit begins the next batch, and an error of the reader ends
+// the reading.
+func TestPrepare_splitsByBytes(t *testing.T) {
+	t.Parallel()
+	large, broken := make([]byte, batchBytes/2+1), errors.New("broken")
+	read := func(_ context.Context, fn func(candidate) error) error {
+		for _, id := range []string{"a", "b", "c"} {
+			if err := fn(candidate{letter: &deadletters.Letter{ID: id, Content: &deadletters.Content{Value: large}}}); err != nil {
+				return err
+			}
+		}
+		return broken
+	}
+	discards := &changing{stage: func(_ context.Context, _ *standing, l *deadletters.Letter) (decision, error) {
+		return decision{staged: staged{letter: l, next: deadletters.State{ID: l.ID, Status: deadletters.Discarded}}}, nil
+	}}
+	s := session{execution: &execution{task: discards}, standing: newStanding(3, ""), walk: startWalk(t.Context(), read)}
+	defer s.walk.stop()
+	for _, id := range []string{"a", "b"} {
+		b := must.Get(s.prepare(t.Context(), limits{letters: 10}))(t)
+		expect.That(t, len(b.staged) == 1 && b.staged[0].letter.ID == id && !b.last, "want %s alone: %+v", id, b)
+	}
+	_, err := s.prepare(t.Context(), limits{letters: 10})
+	expect.That(t, errors.Is(err, broken), "%v", err)
+}

@@ -43,7 +43,7 @@ type task interface {
 	// limits returns the limits of the next transaction.
 	limits() limits
 	// decide decides about one dead letter by the states.
-	decide(ctx context.Context, st *standing, of *spotted) (decision, error)
+	decide(ctx context.Context, st *standing, of *candidate) (decision, error)
 	// pace waits until a transaction with so many dead letters may begin.
 	pace(ctx context.Context, letters int) error
 	// count counts what a transaction settled.
@@ -219,7 +219,7 @@ func (s *session) prepare(ctx context.Context, most limits) (*batch, error) {
 }
 
 // take decides about one dead letter and adds it to a batch.
-func (s *session) take(ctx context.Context, b *batch, l spotted) error {
+func (s *session) take(ctx context.Context, b *batch, l candidate) error {
 	do, err := s.task.decide(ctx, s.standing, &l)
 	if err != nil {
 		return err

@@ -213,6 +213,9 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 	expect.That(t, fmt.Sprint(ids) == "[letter-0 letter-1 letter-2 letter-3 letter-3x letter-4 letter-6 twin zz]" && got["letter-6"].Result == LetterReprocessed, "%v, %+v", ids, got)
 	ids, total = pages(OutcomeQuery{Limit: 3}, func() {})
 	expect.Equal(t, fmt.Sprint(ids, total), "[letter-0 letter-1 letter-1x letter-2 letter-3 letter-3x letter-4 letter-6 twin zz] 10")
+	w.die(deadletters.State{ID: "letter-3", Status: deadletters.Replaying, ReplayID: "r1", At: start, By: "ana"}.Record("features.dlq-status", 0))
+	pages(OutcomeQuery{Limit: 3}, func() {})
+	expect.Equal(t, got["letter-3"], LetterOutcome{ID: "letter-3", Result: LetterWaiting, At: start}, "taken once more by the same replay")
 	_, _, err = o.Replay(w.ctx(), "nobody", OutcomeQuery{Limit: 1})
 	expect.That(t, errors.Is(err, ErrNoReplay), "%v", err)
 }

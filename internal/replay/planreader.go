@@ -27,15 +27,15 @@ func (r *replaying) rest() []reader {
 // are settled.
 func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	s := r.service
-	return func(ctx context.Context, fn func(spotted) error) error {
-		var of spotted
+	return func(ctx context.Context, fn func(candidate) error) error {
+		var of candidate
 		places := func(yield func(dlqPlace, error) bool) {
 			for line, err := range r.unsettled(settled, some) {
 				if err != nil {
 					yield(dlqPlace{}, err)
 					return
 				}
-				of = spotted{plan: line}
+				of = candidate{plan: line}
 				if !yield(dlqPlace{line.Offset, line.Partition}, nil) {
 					return
 				}

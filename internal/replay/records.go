@@ -21,7 +21,7 @@ type staged struct {
 	next   deadletters.State // zero if gone
 	gone   bool              // the dead letter is removed: a tombstone replaces its state
 	event  audit.Event
-	of     spotted   // as it was read; the decision is repeated from it
+	of     candidate // as it was read; the decision is repeated from it
 	sentTo partition // partition and offset that the record was written to; set by the client
 	offset int64
 	// sentBefore is the last offset that was known for the key before the dead letter went back (see noteSent).

@@ -67,50 +67,24 @@ func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (R
 	return report, err
 }
 
-// report is [Overview.Replay] without the job. The error is [ErrNoReplay] if no dead letter has the ID.
-func (o *Overview) report(ctx context.Context, replayID string, q OutcomeQuery) (report Report, letters LetterOutcomes, err error) {
-	err = o.judge(ctx, replayID, func(r Report, v verdicts) error {
-		report, letters = r, o.outcomes(r, v, q)
-		return o.noReplay(report)
-	})
-	return report, letters, err
-}
-
-// noReplay returns [ErrNoReplay] if a report contains no dead letter.
-func (o *Overview) noReplay(r Report) error {
-	if r.Last.IsZero() {
-		return fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, o.service.cfg.Topics.DLQStatus, r.ReplayID)
-	}
-	return nil
-}
-
-// judge reads the new states and calls fn with the report of a replay. During the call, the standing includes the
-// failures in other software.
-func (o *Overview) judge(ctx context.Context, replayID string, fn func(Report, verdicts) error) error {
+// report is [Overview.Replay] without the job. The error is [ErrNoReplay] if no dead letter has the ID. While it counts,
+// the standing includes the failures in other software.
+func (o *Overview) report(ctx context.Context, replayID string, q OutcomeQuery) (Report, LetterOutcomes, error) {
 	if err := o.read(ctx); err != nil {
-		return err
+		return Report{}, LetterOutcomes{}, err
 	}
-	if c, known := o.counted[replayID]; known && c.changes == o.changes {
-		return fn(c.report, verdicts{})
-	}
-	said, theirs, err := o.hear(ctx, replayID)
+	said, err := o.hear(ctx, replayID)
 	if err != nil {
-		return err
+		return Report{}, LetterOutcomes{}, err
 	}
 	failed, restore := o.standing.hearAll(said)
 	defer restore()
 	v := verdicts{failed: failed, heardSince: o.service.now().Add(-o.service.cfg.DeadLetters.UnheardAfter.Std())}
 	report := o.standing.report(replayID, v)
-	if !theirs && !report.Last.IsZero() { // the report of other software changes with time and with the DLQ
-		o.counted[replayID] = counted{o.changes, report}
+	if report.Last.IsZero() {
+		err = fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, o.service.cfg.Topics.DLQStatus, replayID)
 	}
-	return fn(report, v)
-}
-
-// counted is a report that is valid until a state changes. To count a million dead letters takes about 50 ms.
-type counted struct {
-	changes int // value of Overview.changes
-	report  Report
+	return report, o.outcomes(report, v, q), err
 }
 
 // verdicts has what decides about the outcomes of dead letters in other software.
@@ -143,16 +117,16 @@ type hearing struct {
 	said  []deadletters.Letter // dead letters that failed, without content
 }
 
-// hear returns the dead letters that failed again in other software, from the DLQ, and whether other software has any
-// dead letter of the replay. It reads what is new since the last call.
-func (o *Overview) hear(ctx context.Context, replayID string) (said []deadletters.Letter, theirs bool, err error) {
+// hear returns the dead letters that failed again in other software, from the DLQ. It reads what is new since the last
+// call.
+func (o *Overview) hear(ctx context.Context, replayID string) ([]deadletters.Letter, error) {
 	since, theirs := o.standing.theirs(replayID)
 	if !theirs {
-		return nil, false, nil
+		return nil, nil
 	}
 	topic, err := o.service.topicID(ctx, o.service.cfg.Topics.DLQ)
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	h := hearing{topic: topic, since: since}
 	if before := o.hearings[replayID]; before != nil && before.topic == topic && !since.Before(before.since) {
@@ -164,10 +138,10 @@ func (o *Overview) hear(ctx context.Context, replayID string) (said []deadletter
 		h.said = append(h.said, heard)
 	})
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	o.hearings[replayID] = &h
-	return h.said, true, nil
+	return h.said, nil
 }
 
 // hearAll applies the failures to the standing (see [standing.hear]) until restore is called. The states that are
