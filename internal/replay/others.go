@@ -92,28 +92,3 @@ func (s *Service) listen(ctx context.Context, replayID string, from map[int32]in
 	}
 	return next, nil
 }
-
-// others tracks the replayed dead letters of other software, which reports failures only.
-type others struct {
-	sent  int             // dead letters put back
-	since time.Time       // reports of failures lie in the DLQ from this time on
-	next  map[int32]int64 // offsets of the DLQ; nil before the first read
-	known map[string]fate // known outcome by dead letter
-}
-
-// open returns the number of dead letters without a known outcome.
-func (o *others) open() int { return max(o.sent-len(o.known), 0) }
-
-// take counts the outcome of a dead letter once. A failure replaces an outcome of the consumer.
-func (o *others) take(state deadletters.State, counts *Outcome) {
-	before, heard := o.known[state.ID]
-	switch {
-	case heard && (before == fateFailedAgain || before == fateFailedOften):
-		return
-	case heard:
-		counts.add(before, "", -1)
-	}
-	now := fateOf(deadletters.LastOf(state), false)
-	o.known[state.ID] = now
-	counts.add(now, state.Reason, 1)
-}

@@ -228,3 +228,26 @@ func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
 		expect.That(t, errors.Is(err, ErrOptions) == kept && (!kept || strings.Contains(err.Error(), to+" belongs to the pipeline of roads")), "%s: %v", to, err)
 	}
 }
+
+// The outcome of each letter counts once. A failure in other software replaces what the consumer says, whichever comes first.
+func TestOutcomes_S4_8_countEachLetterOnce(t *testing.T) {
+	t.Parallel()
+	w := outcomes{counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{}, others: others{sent: 2}}
+	for _, c := range []struct {
+		id                           string
+		to                           deadletters.Status
+		reprocessed, failed, awaited int
+	}{
+		{"own", deadletters.Reprocessed, 1, 0, 2},
+		{"own", deadletters.Reprocessed, 1, 0, 2},
+		{"dlq-0-1", deadletters.Reprocessed, 2, 0, 1},
+		{"dlq-0-1", deadletters.Pending, 1, 1, 1},
+		{"dlq-0-1", deadletters.Pending, 1, 1, 1},
+		{"dlq-0-1", deadletters.Reprocessed, 1, 1, 1},
+		{"dlq-0-2", deadletters.Escalated, 1, 2, 0},
+	} {
+		w.take(deadletters.State{ID: c.id, Status: c.to, ReplayID: "r", Writer: deadletters.Consumer})
+		got := w.counts
+		expect.That(t, got.Reprocessed == c.reprocessed && got.FailedAgain == c.failed && w.others.open() == c.awaited, "after %s: %s: %+v, %d awaited", c.id, c.to, got, w.others.open())
+	}
+}

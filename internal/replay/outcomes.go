@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -22,10 +23,23 @@ type outcomes struct {
 	others   others
 }
 
+// others tracks the replayed dead letters of other software, which reports failures only.
+type others struct {
+	sent     int             // dead letters put back
+	finished int             // of these, the ones that are in the counts
+	since    time.Time       // reports of failures lie in the DLQ from this time on
+	next     map[int32]int64 // offsets of the DLQ; nil before the first read
+}
+
+// open returns the number of dead letters of other software without a known outcome.
+func (o *others) open() int { return max(o.sent-o.finished, 0) }
+
 // outcomesOf returns the outcomes of a replay from the given offsets of the status topic on.
 func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
-	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{},
-		others: others{since: s.now(), known: map[string]fate{}}}
+	return &outcomes{
+		service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{},
+		others: others{since: s.now()},
+	}
 }
 
 // poll reads the new outcomes.
@@ -39,11 +53,8 @@ func (o *outcomes) poll(ctx context.Context) error {
 			o.take(r.State)
 		}
 	})
-	if err != nil {
+	if err != nil || o.others.sent == 0 {
 		return err
-	}
-	if o.others.sent == 0 {
-		return nil
 	}
 	o.others.next, err = o.service.listen(ctx, o.replayID, o.others.next, o.others.since, func(l *deadletters.Letter) {
 		o.take(deadletters.ExternalOutcome(l, deadletters.State{ID: l.ID, Status: deadletters.Replaying, ReplayID: o.replayID}, o.service.cfg.DeadLetters.MaxReplays))
@@ -51,17 +62,24 @@ func (o *outcomes) poll(ctx context.Context) error {
 	return err
 }
 
-// take counts the outcome of a dead letter once.
+// take counts the outcome of a dead letter once. A failure in other software replaces an outcome of the consumer.
 func (o *outcomes) take(state deadletters.State) {
-	if deadletters.OfOtherSoftware(state.ID) {
-		o.others.take(state, &o.counts)
-		return
-	}
 	key := keyOf(state.ID)
-	if state.IsOutcome() && o.finished[key].Follow(state, true) == deadletters.Applies {
-		o.finished[key] = deadletters.LastOf(state)
-		o.counts.add(fateOf(o.finished[key], false), state.Reason, 1)
+	before, counted := o.finished[key]
+	switch was := fateOf(before, false); {
+	case !deadletters.OfOtherSoftware(state.ID):
+		if !state.IsOutcome() || before.Follow(state, true) != deadletters.Applies {
+			return
+		}
+	case !counted:
+		o.others.finished++
+	case was == fateFailedAgain || was == fateFailedOften:
+		return
+	default:
+		o.counts.add(was, "", -1)
 	}
+	o.finished[key] = deadletters.LastOf(state)
+	o.counts.add(fateOf(o.finished[key], false), state.Reason, 1)
 }
 
 // outcome returns the counts, for the given number of dead letters that were put back.
