@@ -121,11 +121,3 @@ func (a *app) nothingOfAny(p *plan.Plan) error {
 	}
 	return exit(cli.ExitNothing, errors.New("no dead letter can be put back (see above)"))
 }
-
-// fits refuses to wait for outcomes that no consumer reports. For a DLQ without a pipeline, the service checks this itself.
-func (a *app) fits(o replay.ExecuteOptions, to string) error {
-	if a.alone() {
-		return nil
-	}
-	return o.Fits(to)
-}

@@ -118,7 +118,7 @@ func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return exit(cli.ExitUsage, err)
 	}
-	if err := a.fits(options, p.To); err != nil {
+	if err := options.Fits(p.To, a.alone()); err != nil {
 		return err
 	}
 	s, err := a.service(ctx)
@@ -196,7 +196,7 @@ func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanO
 	if options, err = f.sending.options(a.call(f.consent.reason)); err != nil {
 		return o, options, err
 	}
-	if err := a.fits(options, f.going.o.To); err != nil {
+	if err := options.Fits(f.going.o.To, a.alone()); err != nil {
 		return o, options, err
 	}
 	if o, err = f.going.options(a); err != nil {

@@ -167,12 +167,11 @@ func (a *app) runOverview(ctx context.Context, w watching) error {
 	if err := a.writeOverview(look); err != nil {
 		return err
 	}
-	foreign, err := s.ForeignOutcomes(ctx)
-	if err == nil && foreign.Outcomes > 0 {
+	if foreign := overview.Foreign(); foreign.Outcomes > 0 {
 		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
 			cli.Count(foreign.Outcomes, "outcome"), foreign.First)
 	}
-	return err
+	return nil
 }
 
 // showOverview draws an overview on a terminal, or prints it. trouble is the reason why the overview is not up to date.

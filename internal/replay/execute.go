@@ -23,7 +23,7 @@ import (
 // is [ErrLeased] if another replayer of this source topic is at work, [ErrFenced] if one took over meanwhile, and a
 // *[StopError] if the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
-	if err := cmp.Or(o.check(), s.Owns(p), s.fits(o, p.To), s.checkForced(p, o)); err != nil {
+	if err := cmp.Or(o.check(), s.Owns(p), o.Fits(p.To, s.alone), s.checkForced(p, o)); err != nil {
 		return Result{}, err
 	}
 	if err := s.checkWatch(ctx, o.WatchGroup); err != nil {

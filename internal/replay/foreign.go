@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -11,8 +10,8 @@ import (
 // (see [deadletters.Last.Follow]). The consumer writes an outcome for every replayed record with a valid proof, also
 // for a copy of that record.
 type Foreign struct {
-	Outcomes int    `json:"outcomes"`
-	First    string `json:"first,omitempty"` // position of the first such outcome, and why it does not count
+	Outcomes int
+	First    string // position of the first such outcome, and why it does not count
 }
 
 // disputed reports whether an outcome does not count. It counts a foreign outcome in s.foreign.
@@ -31,13 +30,4 @@ func (s *standing) disputed(r *deadletters.StateRecord) bool {
 		s.foreign.Outcomes++
 	}
 	return verdict != deadletters.Applies
-}
-
-// ForeignOutcomes reads the status topic and returns the number of outcomes that do not count.
-func (s *Service) ForeignOutcomes(ctx context.Context) (Foreign, error) {
-	st, err := s.loadStanding(ctx)
-	if err != nil {
-		return Foreign{}, err
-	}
-	return st.foreign, nil
 }

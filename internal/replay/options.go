@@ -100,23 +100,14 @@ func (o ExecuteOptions) check() error {
 	return nil
 }
 
-// Fits returns an error if the options wait for the consumer's verdict on dead letters that go to another topic. An
-// empty to is the source topic.
-func (o ExecuteOptions) Fits(to string) error {
-	if to != "" && (o.Wait || o.Ramp.Gates()) {
-		return fmt.Errorf("%w: --canary, --max-failed and --wait make no sense with --to: what becomes of dead letters that leave the pipeline is not heard of here", ErrOptions)
-	}
-	return nil
-}
-
-// fits is [ExecuteOptions.Fits] for this service. Without a pipeline, the DLQ reports the dead letters that die
-// again, wherever they went.
-func (s *Service) fits(o ExecuteOptions, to string) error {
+// Fits returns an error if the options wait for outcomes that nobody reports. An empty to is the source topic. Without a
+// pipeline (alone), the DLQ reports the dead letters that die again, wherever they went.
+func (o ExecuteOptions) Fits(to string, alone bool) error {
 	switch {
-	case !s.alone:
-		return o.Fits(to)
-	case o.Wait && o.WatchGroup == "":
-		return fmt.Errorf("%w: --wait needs --watch-group here: other software does not say which dead letters it has processed; --canary looks for a while whether they die again", ErrOptions)
+	case alone && o.Wait && o.WatchGroup == "":
+		return fmt.Errorf("%w: --wait needs --watch-group here: other software does not report which dead letters it has processed; --canary waits for a while and looks whether they die again", ErrOptions)
+	case !alone && to != "" && (o.Wait || o.Ramp.Gates()):
+		return fmt.Errorf("%w: --canary, --max-failed and --wait cannot be combined with --to: nobody reports the outcomes of dead letters that leave the pipeline", ErrOptions)
 	}
 	return nil
 }

@@ -34,7 +34,6 @@ type origins struct {
 	known  map[string]target.Topic
 	keep   bool             // keep the timestamps of the dead letters
 	now    func() time.Time // the clock
-	byKey  byKey
 }
 
 // origins prepares the lookup of targets. It returns an error if all dead letters are to go to a topic that cannot
@@ -42,7 +41,7 @@ type origins struct {
 func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) {
 	o := &origins{
 		client: s.client, topics: s.cfg.Topics, to: p.To, named: p.Origins, most: cmp.Or(p.MaxReplays, usualReplays), known: map[string]target.Topic{},
-		keep: p.KeepTimestamp, now: s.now, byKey: newByKey(),
+		keep: p.KeepTimestamp, now: s.now,
 	}
 	if p.To == "" {
 		return o, nil
@@ -153,7 +152,7 @@ func (o *origins) doubt() string {
 // a header by which the dead letter is recognized if it dies again. In the topic that it came from, the record keeps
 // its partition if that still exists.
 func (o *origins) putBack(headers headerRules, t *target.Topic, of *plan.Head, l *deadletters.Letter, value []byte) *kgo.Record {
-	r := destination{topic: t.Name, partitions: t.Partitions, byKey: o.byKey}.record(l)
+	r := destination{topic: t.Name, partitions: t.Partitions}.record(l)
 	if source, known := l.Source(); known && source.Topic == t.Name && source.Partition >= 0 && source.Partition < t.Partitions {
 		r.Partition = source.Partition
 	}

@@ -78,6 +78,9 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	return now, nil
 }
 
+// Foreign returns the outcomes that do not count, as of the last look.
+func (o *Overview) Foreign() Foreign { return o.standing.foreign }
+
 // atWork describes the holder of the lease, and says if it may have died.
 func (s *Service) atWork(l *control.Lease) string {
 	switch {

@@ -20,7 +20,6 @@ import (
 type destination struct {
 	topic      string
 	partitions int32    // 0 keeps the partition of the dead letter
-	byKey      byKey    // used if partitions is not 0
 	elsewhere  string   // name of the topic if it is not the source topic; else ""
 	origins    *origins // for a DLQ without a pipeline, whose dead letters may go to several topics; else nil
 }
@@ -62,7 +61,7 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 	if err == nil {
 		err = s.keptByOthers(ctx, to)
 	}
-	return destination{topic: to, partitions: int32(len(partitions)), byKey: newByKey(), elsewhere: to}, err
+	return destination{topic: to, partitions: int32(len(partitions)), elsewhere: to}, err
 }
 
 // keptByOthers returns an error for an internal topic of another pipeline. The readers of that topic would take dead
@@ -83,25 +82,16 @@ func (s *Service) keptByOthers(ctx context.Context, to string) error {
 	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", ErrOptions, to, source)
 }
 
-// partition returns the partition that a dead letter goes to: its own, or in another topic the one of its key.
+// partition returns the partition that a dead letter goes to: its own, or in another topic the one of its key, as Kafka's
+// own clients choose it. Without a key it is a random one.
 func (d destination) partition(l *deadletters.Letter) int32 {
-	if d.partitions == 0 {
+	switch {
+	case d.partitions == 0:
 		return l.DLQ.Partition
+	case l.Key == nil:
+		return rand.Int32N(d.partitions)
 	}
-	return d.byKey.partition(l.Key, d.partitions)
-}
-
-// byKey partitions by key like Kafka's own clients, and uses a random partition for a record without a key. It keeps
-// no state.
-type byKey struct{ hash kgo.TopicPartitioner }
-
-func newByKey() byKey { return byKey{kgo.StickyKeyPartitioner(nil).ForTopic("")} }
-
-func (b byKey) partition(key []byte, partitions int32) int32 {
-	if key == nil {
-		return rand.Int32N(partitions)
-	}
-	return int32(b.hash.Partition(&kgo.Record{Key: key}, int(partitions)))
+	return int32(kgo.StickyKeyPartitioner(nil).ForTopic(d.topic).Partition(&kgo.Record{Key: l.Key}, int(d.partitions)))
 }
 
 // restored returns the control headers that go back with a dead letter: the position where the record first appeared,
