@@ -50,7 +50,7 @@ type adopted struct {
 // PlanAdoption reads the memory of every partition and returns its mismatches and what Adopt would do. It changes
 // nothing. It waits for open transactions to end.
 func (e *Engine) PlanAdoption(ctx context.Context) (*Adoption, error) {
-	adm, err := e.admin()
+	adm, err := e.access.Admin()
 	if err != nil {
 		return nil, fmt.Errorf("plan adoption: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
@@ -22,7 +23,7 @@ var ErrRunning = errors.New("instances of the group are running; stop all of the
 // must be stopped. Adopt ends the open transactions of killed or frozen instances, so that none of them can commit
 // later, and writes the checkpoints of all partitions in one transaction. A second call does what is left, or nothing.
 func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
-	adm, err := e.admin()
+	adm, err := e.access.Admin()
 	if err != nil {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}
@@ -71,7 +72,7 @@ func (e *Engine) alone(ctx context.Context, adm *kadm.Client, group string) erro
 	}
 	var names []string
 	for _, m := range g.Members {
-		names = append(names, nameOf(m)+" on "+m.ClientHost)
+		names = append(names, kafka.MemberName(m)+" on "+m.ClientHost)
 	}
 	return fmt.Errorf("%w: group %s has %s", ErrRunning, group, strings.Join(names, ", "))
 }
@@ -81,12 +82,12 @@ func (e *Engine) alone(ctx context.Context, adm *kadm.Client, group string) erro
 // member.
 func (e *Engine) fencing(ctx context.Context, adm *kadm.Client) (*kgo.Client, error) {
 	if e.cfg.Delivery == AtLeastOnce {
-		return kgo.NewClient(append(e.clientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+		return kgo.NewClient(append(e.access.ClientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	}
-	client, err := kgo.NewClient(append(e.clientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	client, err := kgo.NewClient(append(e.access.ClientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.TransactionalID(e.cfg.Group+"-adopt"), kgo.TransactionTimeout(e.cfg.Timing.Transaction))...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errOptions, err)
+		return nil, fmt.Errorf("%w: %w", kafka.ErrOptions, err)
 	}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
@@ -129,7 +130,7 @@ func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client
 			if err == nil {
 				err = kerr.ErrorForCode(resp.ErrorCode)
 			}
-			if errors.Is(err, kerr.ConcurrentTransactions) && sleep(ctx, metadataAge) {
+			if errors.Is(err, kerr.ConcurrentTransactions) && sleep(ctx, kafka.MetadataAge) {
 				continue // the broker is ending the transaction
 			}
 			if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // DeniedError is a missing permission: the operation and the resource that the cluster refused. A person must grant it;
@@ -60,7 +62,7 @@ func (e *Engine) denialAmong(operation string, topics []string, err error, ask f
 // Denial returns a *DeniedError for an error of a missing permission that does not wrap one already; any other error is
 // unchanged. principal is "" if it is unknown.
 func Denial(principal, operation, resource string, err error) error {
-	if err == nil || !denied(err) {
+	if err == nil || !kafka.Denied(err) {
 		return err
 	}
 	if _, named := errors.AsType[*DeniedError](err); named {
@@ -72,25 +74,13 @@ func Denial(principal, operation, resource string, err error) error {
 // DenialAmong is Denial for a request about several topics whose answer does not name the refused one. ask asks for one
 // of them.
 func DenialAmong(principal, operation string, topics []string, err error, ask func(topic string) error) error {
-	if _, named := errors.AsType[*DeniedError](err); named || err == nil || !denied(err) {
+	if _, named := errors.AsType[*DeniedError](err); named || err == nil || !kafka.Denied(err) {
 		return err
 	}
 	for _, topic := range topics {
-		if own := ask(topic); denied(own) {
+		if own := ask(topic); kafka.Denied(own) {
 			return Denial(principal, operation, "topic "+topic, own)
 		}
 	}
 	return err // it was granted meanwhile
-}
-
-// denied reports whether the cluster refused an operation because a permission is missing.
-func denied(err error) bool {
-	for _, e := range []error{
-		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TransactionalIDAuthorizationFailed, kerr.ClusterAuthorizationFailed,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }

@@ -17,7 +17,7 @@ const drainLook = 100 * time.Millisecond
 // included. It returns nil when all of it is finished and committed. It may run in several instances of a group at once:
 // each returns when the group as a whole is done. It returns the context's error if the context ends first.
 func (e *Engine) RunUntilEnd(ctx context.Context) error {
-	client, err := kgo.NewClient(e.clientOptions()...)
+	client, err := kgo.NewClient(e.access.ClientOptions()...)
 	if err != nil {
 		return fmt.Errorf("run until end: %w", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -23,6 +22,7 @@ import (
 // once or several times, one run at a time. Its methods are safe for concurrent use.
 type Engine struct {
 	cfg       Config
+	access    kafka.Access
 	current   atomic.Pointer[session]
 	last      atomic.Pointer[Stats]        // of the last session
 	limits    atomic.Pointer[kafka.Limits] // of the latest session
@@ -53,6 +53,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
 	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
+	e.access = kafka.Access{Brokers: cfg.Brokers, Options: cfg.Client.Options, Denial: e.denial, DenialAmong: e.denialAmong}
 	e.limits.Store(kafka.NewLimits(kafka.Told{}, e.topics()))
 	return e, nil
 }
@@ -71,14 +72,6 @@ func (e *Engine) skew() time.Duration {
 // transactionalID returns an ID that is stable over restarts of an instance.
 func (c *Config) transactionalID() string { return c.Group + "-" + c.Membership.Instance }
 
-func (e *Engine) clientOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.WithHooks(new(kafka.FetchBrake))}
-	if len(e.cfg.Brokers) > 0 {
-		opts = append(opts, kgo.SeedBrokers(e.cfg.Brokers...))
-	}
-	return append(opts, e.cfg.Client.Options...)
-}
-
 // tierOf returns the index of a topic in tiers, or sourceTier; ok is false for any other topic.
 func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 	if topic == e.cfg.Source {
@@ -94,9 +87,6 @@ func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 
 // ErrFenced is wrapped when another instance repeatedly takes over this one's transactional ID.
 var ErrFenced = errors.New("another instance uses the same transactional id")
-
-// errOptions means that the client refuses its options; a new session would fail too.
-var errOptions = errors.New("the Kafka client refuses its options")
 
 const (
 	restartMin, restartMax = time.Second, 4 * time.Second
@@ -135,14 +125,14 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 	for wait := e.intervals.restart; ; wait = min(2*wait, restartMax) {
 		began := time.Now()
 		err := e.once(ctx)
-		refused := denied(err)
+		refused := kafka.Denied(err)
 		switch {
 		case err == nil, lasting(err), refused && (bounded || !e.health.wasHealthy() && !errors.Is(err, errAborts)):
 			return err
 		case ctx.Err() != nil:
 			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; its records will be reprocessed by the next owner", "error", err)
 			return nil //nolint:nilerr // told to stop, and nothing is lost
-		case fenced(err):
+		case kafka.Fenced(err):
 			fences = append(fences, time.Now())
 			if n := len(fences); n >= maxFences && time.Since(fences[n-maxFences]) < fenceWindow {
 				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.cfg.transactionalID(), err)
@@ -211,7 +201,7 @@ func (e *Engine) session(ctx context.Context) error {
 // lasting reports whether a new session would meet the same error again.
 func lasting(err error) bool {
 	for _, e := range []error{
-		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrAlienMemory, ErrNewerMetadata, statetopic.ErrNewer, idempotency.ErrNewerLedger, errOptions,
+		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrAlienMemory, ErrNewerMetadata, statetopic.ErrNewer, idempotency.ErrNewerLedger, kafka.ErrOptions,
 		kerr.InvalidSessionTimeout, kerr.SaslAuthenticationFailed, kerr.UnsupportedForMessageFormat,
 	} {
 		if errors.Is(err, e) {
@@ -219,8 +209,4 @@ func lasting(err error) bool {
 		}
 	}
 	return false
-}
-
-func fenced(err error) bool {
-	return errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.FencedInstanceID)
 }

@@ -40,7 +40,7 @@ func (x *explorer) commit(st *state) {
 	for i := range w.commits {
 		l := s.partitions[x.partitionOf(i)]
 		if m, moves := staged.marks[l]; moves {
-			w.commits[i] = commit{m.Offset, l.commitText(m)}
+			w.commits[i] = commit{m.Offset, l.commitPoint(m).Metadata}
 		}
 	}
 	for _, r := range memories {

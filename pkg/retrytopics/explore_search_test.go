@@ -307,7 +307,7 @@ func (x *explorer) versions(st *state) {
 func (x *explorer) restored(st *state) {
 	for i, c := range st.w.commits {
 		l := st.s.partitions[x.partitionOf(i)]
-		if m := l.window.Commit(); m.Offset != c.offset || m.Offset >= 0 && l.commitText(m) != c.metadata {
+		if m := l.window.Commit(); m.Offset != c.offset || m.Offset >= 0 && l.commitPoint(m).Metadata != c.metadata {
 			x.breaks("lane %d begins from %+v, and %+v is committed", i, m, c)
 		}
 	}

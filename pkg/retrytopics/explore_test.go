@@ -225,7 +225,7 @@ func (x *explorer) assign(st *state) {
 	for i := range w.logs {
 		for _, l := range resumed {
 			if l.topicPartition == x.partitionOf(i) {
-				w.commits[i] = commit{l.committed.Offset, l.commitText(l.committed)}
+				w.commits[i] = commit{l.committed.Offset, l.commitPoint(l.committed).Metadata}
 			}
 		}
 	}

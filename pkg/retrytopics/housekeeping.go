@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // intervals are the periods of an engine's background work and of its group. Tests shorten them.
@@ -27,7 +29,7 @@ func productionIntervals() intervals {
 // harms no record; it is logged, and the work is tried again.
 func (s *session) housekeep(ctx context.Context) {
 	purged := time.Now()
-	var paced claims
+	var paced kafka.Claims
 	for sleep(ctx, s.e.intervals.look) {
 		s.claim(ctx, &paced)
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {

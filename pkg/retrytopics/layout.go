@@ -11,7 +11,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
@@ -25,11 +24,9 @@ const headerRoom = 16 << 10
 const defaultMaxMetadata = 4096
 
 // How long a topic may stay invisible: one that may be missing, and one that the broker says to have created.
-// metadataAge is how old the client's own metadata may be.
 const (
 	missingPatience = 3 * time.Second
 	createdPatience = 30 * time.Second
-	metadataAge     = 250 * time.Millisecond
 )
 
 // layout is what the engine knows of the topics before it starts.
@@ -60,7 +57,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	for _, name := range names {
 		d := details[name]
 		switch {
-		case denied(d.Err):
+		case kafka.Denied(d.Err):
 			return nil, e.denial("Describe", "topic "+name, d.Err)
 		case !present(details, name):
 			faults = append(faults, fmt.Sprintf("topic %s does not exist or cannot be read (%v); create it", name, d.Err))
@@ -116,7 +113,7 @@ func (e *Engine) await(ctx context.Context, adm *kadm.Client, names []string, pa
 			}))
 		}
 		missing := slices.ContainsFunc(names, func(name string) bool { return !present(details, name) })
-		if !missing || time.Since(began) >= patience || !sleep(ctx, metadataAge) {
+		if !missing || time.Since(began) >= patience || !sleep(ctx, kafka.MetadataAge) {
 			return details, nil
 		}
 	}
@@ -197,7 +194,7 @@ func (e *Engine) memory() []string {
 // cluster shows them. Tiers and DLQ keep their records for ever: a waiting record must not expire, and the engine
 // deletes finished records from a tier. It changes no existing topic.
 func (e *Engine) CreateTopics(ctx context.Context) error {
-	adm, err := e.admin()
+	adm, err := e.access.Admin()
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
@@ -238,15 +235,6 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// admin returns a client for questions about topics and offsets.
-func (e *Engine) admin() (*kadm.Client, error) {
-	client, err := kgo.NewClient(append(e.clientOptions(), kgo.MetadataMinAge(metadataAge))...)
-	if err != nil {
-		return nil, fmt.Errorf("new client: %w", err)
-	}
-	return kadm.NewClient(client), nil
 }
 
 func (e *Engine) topicConfig(name, limit string) map[string]*string {

@@ -2,64 +2,69 @@ package retrytopics
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
-// An instance is a static member of its group, under its name. After a crash, a lost broker or a kill it takes over its
-// own membership and partitions at once; a new member would wait for the old one's session timeout. It leaves the group
-// when Run returns, unless Membership.Static keeps its partitions for it.
+// ErrGroup is wrapped when the consumer group belongs to another pipeline. Its leader assigns partitions of its own
+// source only, so this engine would silently get nothing.
+var ErrGroup = kafka.ErrForeignGroup
 
-// heartbeat returns the period of the instance's heartbeats.
-func (c *Config) heartbeat() time.Duration { return min(3*time.Second, c.Membership.Session/3) }
-
-// silenceLimit is how long the coordinator may be silent before the instance is not ready: some heartbeats.
-func (c *Config) silenceLimit() time.Duration { return 3*c.heartbeat() + time.Second }
-
-// leaveTimeout bounds the leave request.
-const leaveTimeout = 2 * time.Second
-
-// leave removes the membership. The request has the member ID besides the instance's name, so that it does not remove a
-// successor of the same name.
+// leave removes the instance from its group when Run returns, unless Membership.Static keeps its partitions for it.
 func (e *Engine) leave(ctx context.Context) {
 	member := e.member.Swap(nil)
 	if member == nil || e.cfg.Membership.Static {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
-	defer cancel()
-	if err := e.farewell(ctx, *member); err != nil {
+	if err := e.access.Leave(ctx, e.cfg.Group, e.cfg.Membership.Instance, *member); err != nil {
 		e.cfg.Logger.WarnContext(ctx, "cannot leave the group; its partitions move after the session timeout", "error", err)
 	}
 }
 
-func (e *Engine) farewell(ctx context.Context, member string) error {
-	client, err := kgo.NewClient(e.clientOptions()...)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Group, req.MemberID = e.cfg.Group, member
-	who := kmsg.NewLeaveGroupRequestMember()
-	who.MemberID, who.InstanceID = member, &e.cfg.Membership.Instance
-	req.Members = append(req.Members, who)
-	left, err := req.RequestWith(ctx, client)
-	if err != nil {
-		return err
-	}
-	err = kerr.ErrorForCode(left.ErrorCode)
-	for _, m := range left.Members {
-		err = errors.Join(err, kerr.ErrorForCode(m.ErrorCode))
-	}
-	if errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.FencedInstanceID) {
-		return nil // another member has the name by now, or none
+// checkGroup refuses to join group members that do not consume the engine's source. An engine that was in the group
+// before them goes on and logs it.
+func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
+	err := kafka.CheckGroup(ctx, adm, e.cfg.Group, e.cfg.Source, e.cfg.Membership.Instance)
+	if err != nil && e.health.wasHealthy() {
+		e.cfg.Logger.WarnContext(ctx, "another pipeline has joined the consumer group; it gets no partitions", "error", err)
+		return nil
 	}
 	return err
+}
+
+// unassigned checks the group's other members when this instance has no partitions. It may have joined during a
+// rebalance, in which the coordinator does not tell.
+func (s *session) unassigned(ctx context.Context) {
+	s.mu.Lock()
+	nothing := s.told && len(s.assigned) == 0
+	s.mu.Unlock()
+	if !nothing {
+		return
+	}
+	if err := s.e.checkGroup(ctx, s.adm); err != nil {
+		s.mu.Lock()
+		if s.fatal == nil {
+			s.fatal = err
+		}
+		s.mu.Unlock()
+	}
+}
+
+// claim asks for a rebalance if the group has given this instance only some partitions of a number.
+func (s *session) claim(ctx context.Context, c *kafka.Claims) {
+	s.mu.Lock()
+	topic := ""
+	if s.told {
+		topic = kafka.Lacking(s.assigned, s.e.cfg.Source, s.layout.counts)
+	}
+	s.mu.Unlock()
+	if c.Due(topic, time.Now()) {
+		s.e.cfg.Logger.InfoContext(ctx, "the group has assigned some partitions without those of other topics with their number; asking for a rebalance", "missing", topic)
+		s.committer.Client().ForceRebalance()
+	}
 }
 
 // Ready reports whether the instance takes part in its group and commits its results. If not, why is the reason.
@@ -71,7 +76,7 @@ func (e *Engine) Ready() (ready bool, why string) {
 	switch {
 	case !stats.Joined:
 		return false, "not a member of the consumer group " + e.cfg.Group
-	case stats.Silence > e.cfg.silenceLimit():
+	case stats.Silence > kafka.SilenceLimit(e.cfg.Membership.Session):
 		return false, "the group coordinator has not answered for " + stats.Silence.Round(time.Second).String()
 	case stats.Uncommitted > 2*e.cfg.Timing.Transaction:
 		return false, "finished records have waited for their commit for " + stats.Uncommitted.Round(time.Second).String()

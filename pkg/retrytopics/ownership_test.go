@@ -3,7 +3,6 @@ package retrytopics
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -152,26 +151,6 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	waits("taken again", 5)
 	take(6)
 	waits("all taken", 5)
-}
-
-// S3-1: who consumes the source, is this instance, or is not described in the middle of a rebalance, is no stranger in the group.
-func TestStrangers_S3_1_areThoseWhoConsumeSomethingElse(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		group []groupMember
-		want  []string
-	}{
-		"nobody":                           {nil, nil},
-		"another instance":                 {[]groupMember{{"two", "/b", []string{"features", "features.retry-2s"}}}, nil},
-		"other tiers":                      {[]groupMember{{"two", "/b", []string{"features", "features.retry-9s"}}}, nil},
-		"in a rebalance":                   {[]groupMember{{"two", "/b", nil}}, nil},
-		"itself, before it was renamed":    {[]groupMember{{"one", "/a", []string{"parcels"}}}, nil},
-		"another pipeline":                 {[]groupMember{{"two", "/b", []string{"features"}}, {"x", "/c", []string{"parcels", "parcels.retry-2s"}}}, []string{"x on /c consumes parcels, parcels.retry-2s"}},
-		"another pipeline, with our tiers": {[]groupMember{{"x", "/c", []string{"features.retry-2s"}}}, []string{"x on /c consumes features.retry-2s"}},
-	} {
-		got := foreignMembers(c.group, "features", "one")
-		expect.That(t, slices.Equal(got, c.want), "%v: %q, want %q", name, got, c.want)
-	}
 }
 
 // unconnected is a session of one partition of the source and one of each tier, that takes records and has no broker.

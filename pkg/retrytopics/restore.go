@@ -74,7 +74,7 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sta
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	reader, err := kgo.NewClient(append(s.e.clientOptions(),
+	reader, err := kgo.NewClient(append(s.e.access.ClientOptions(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: start}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())...)
 	if err != nil {

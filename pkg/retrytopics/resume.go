@@ -2,15 +2,13 @@ package retrytopics
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
@@ -98,38 +96,13 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 	return resumed, nil
 }
 
-// recommit commits the positions that the group has lost, so that lag and tools show them. It is not part of a
-// transaction: no records belong to it.
+// recommit commits the positions that the group has lost.
 func (s *session) recommit(ctx context.Context, partitions []*partition) error {
-	client := s.committer.Client()
-	req := kmsg.NewPtrOffsetCommitRequest()
-	req.Group = s.e.cfg.Group
-	req.MemberID, req.Generation = client.GroupMetadata()
-	req.InstanceID = &s.e.cfg.Membership.Instance
-	byTopic := map[string][]kmsg.OffsetCommitRequestTopicPartition{}
+	points := make([]kafka.CommitPoint, 0, len(partitions))
 	for _, l := range partitions {
-		text := l.commitText(l.committed)
-		p := kmsg.NewOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = l.partition, l.committed.Offset, -1, &text
-		byTopic[l.topic] = append(byTopic[l.topic], p)
+		points = append(points, l.commitPoint(l.committed))
 	}
-	for topic, partitions := range byTopic {
-		t := kmsg.NewOffsetCommitRequestTopic()
-		t.Topic, t.TopicID, t.Partitions = topic, s.layout.ids[topic], partitions
-		req.Topics = append(req.Topics, t)
-	}
-	resp, err := req.RequestWith(ctx, client)
-	if err != nil {
-		return fmt.Errorf("commit the positions of the checkpoint: %w", err)
-	}
-	for _, t := range resp.Topics {
-		for _, p := range t.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return fmt.Errorf("commit the positions of the checkpoint: partition %d: %w", p.Partition, s.e.denial("Read", "group "+s.e.cfg.Group, err))
-			}
-		}
-	}
-	return nil
+	return s.member.Recommit(ctx, s.committer.Client(), points, func(topic string) [16]byte { return s.layout.ids[topic] })
 }
 
 // checkpoints returns the next checkpoints of the partitions whose positions a transaction commits; none without a state
@@ -174,10 +147,10 @@ func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*statetopic.C
 	return records, nil
 }
 
-// commitText returns the metadata of a commit of the partition. It is sealed if the state topic has the checkpoint.
-func (l *partition) commitText(m offsets.Commit) string {
-	if !l.state.promised {
-		return m.Metadata
+// commitPoint returns a commit of the partition. It is sealed if the state topic has the checkpoint.
+func (l *partition) commitPoint(m offsets.Commit) kafka.CommitPoint {
+	if l.state.promised {
+		m.Metadata = offsets.Seal(m.Metadata, offsets.Generations{Now: l.state.generation, Same: l.state.same})
 	}
-	return offsets.Seal(m.Metadata, offsets.Generations{Now: l.state.generation, Same: l.state.same})
+	return kafka.CommitPoint{Topic: l.topic, Partition: l.partition, Commit: m}
 }

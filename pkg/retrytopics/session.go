@@ -40,6 +40,7 @@ const (
 type session struct {
 	e         *Engine
 	committer kafka.Committer
+	member    kafka.Member
 	adm       *kadm.Client
 	layout    *layout
 	sched     *scheduler
@@ -97,7 +98,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 }
 
 func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
-	adm, err := e.admin()
+	adm, err := e.access.Admin()
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +339,7 @@ func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 		log.ErrorContext(ctx, "the broker lost records", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
 	case kerr.IsRetriable(fe.Err):
 		s.pauseFetch(ctx, fe)
-	case denied(fe.Err):
+	case kafka.Denied(fe.Err):
 		return s.e.denial("Read", s.resource(fe), fe.Err)
 	default:
 		return fmt.Errorf("fetch %s partition %d: %w", fe.Topic, fe.Partition, fe.Err)

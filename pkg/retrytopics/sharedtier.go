@@ -142,7 +142,7 @@ func (e *Engine) readWaiting(ctx context.Context, adm *kadm.Client, topics []str
 	if len(left) == 0 {
 		return nil
 	}
-	reader, err := kgo.NewClient(append(e.clientOptions(), kgo.ConsumePartitions(from), kgo.KeepControlRecords())...)
+	reader, err := kgo.NewClient(append(e.access.ClientOptions(), kgo.ConsumePartitions(from), kgo.KeepControlRecords())...)
 	if err != nil {
 		return fmt.Errorf("read the retry topics: %w", err)
 	}

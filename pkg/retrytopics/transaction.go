@@ -77,7 +77,7 @@ func (c *Config) lastCommit() time.Duration { return min(c.Timing.Transaction, c
 func commitPoints(marks map[*partition]offsets.Commit) []kafka.CommitPoint {
 	points := make([]kafka.CommitPoint, 0, len(marks))
 	for l, m := range marks {
-		points = append(points, kafka.CommitPoint{Topic: l.topic, Partition: l.partition, Commit: offsets.Commit{Offset: m.Offset, Metadata: l.commitText(m)}})
+		points = append(points, l.commitPoint(m))
 	}
 	return points
 }
