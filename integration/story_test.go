@@ -123,6 +123,10 @@ func TestMapping_S4_8_nothingGoesBackToInstancesWithAnotherOne(t *testing.T) {
 			p.announced("one", "two")
 			p.types(0, "consumer status", "2 instances are running")
 			p.readsMetres()
+			var dead struct{ ID string }
+			line, _, _ := strings.Cut(p.types(0, "replayer list -o ndjson --limit 1").Stdout, "\n")
+			must.Do(t, json.Unmarshal([]byte(line), &dead))
+			p.types(0, "replayer show "+dead.ID+" -o ndjson", `"today":{"passes":true}`, `"instances":["one","two"]`, `"verdict":{"passes":false`)
 
 			const replay = "replayer replay --all --execute --reason level+in+metres+is+read --wait"
 			p.types(exitRefused, "replayer replay --all", "DIFFERENT", "one", "two")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,13 +16,17 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // S4-8: a plan is made, looked at, applied, applied again.
@@ -221,6 +226,52 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 		return !strings.Contains(d.err.String(), "DIFFERENT") && strings.Contains(d.err.String(), "the same"), d.err.String()
 	})
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
+}
+
+// show says what an instance with another mapping would make of a dead letter, as soon as its pipeline file is published
+// and its files are at hand.
+func TestShow_S4_6_whatTheDeployedMappingSays(t *testing.T) {
+	d := newDesk(t, false).fill()
+	file := d.file("pipeline.yaml")
+	d.write("zones.csv", []byte("id\nA\n"))
+	text := must.Get(os.ReadFile(file))(t)
+	d.write("pipeline.yaml", append(slices.Clone(text), "transform: { references: [{ name: zones, file: "+d.file("zones.csv")+", column: id }], fields: [{ from: owner, to: owner, required: true }] }\n"...))
+	deployed, says := must.Get(must.Get(config.Load(file))(t).YAML())(t), announcement(t, file)
+	fingerprint := status.ReadAnnouncement(says).Mapping
+	d.write("pipeline.yaml", append(slices.Clone(text), "transform: { references: [{ name: zones, file: "+d.file("zones.csv")+", column: id }] }\n"...))
+	d.put(letter(0, "0-90-dddddddd", fmt.Sprintf(square, "d"), "ring 3 crosses itself"))
+	show := []string{"show", "-c", "pipeline.yaml", "0-90-dddddddd"}
+	verdict := func() (r struct {
+		Today    plan.Verdict
+		Deployed []replay.DeployedVerdict
+	}) {
+		d.want(cli.ExitDone, append(show, "-o", "json")...).decode(&r)
+		return r
+	}
+	expect.That(t, verdict().Today.Passes && verdict().Deployed == nil, "nobody runs: %+v", verdict())
+
+	d.member("old-1", says)
+	eventually.Until(d.soon(), t, "the instance is known", func() (bool, string) { return len(verdict().Deployed) == 1, fmt.Sprint(verdict()) })
+	r := verdict()
+	expect.That(t, r.Today.Passes && r.Deployed[0].Verdict == nil && r.Deployed[0].Mapping == fingerprint && strings.Contains(r.Deployed[0].Unknown, "have not published their pipeline file in features.control"), "%+v", r)
+
+	publish := func(file []byte) {
+		must.Do(t, control.PublishMapping(t.Context(), []kgo.Opt{kgo.SeedBrokers(d.brokers()...)}, "features.control", control.View{}, fingerprint, control.Mapping{File: string(file), Software: "v1.2.3", At: start}))
+	}
+	publish(deployed)
+	r = verdict()
+	must.That(t, r.Today.Passes && r.Deployed[0].Verdict != nil, "%+v", r)
+	expect.That(t, r.Deployed[0].Verdict.Code == classify.CodeMissingRequired && r.Deployed[0].Instances[0] == "old-1" && r.Deployed[0].Software == "v1.2.3", "%+v", r)
+	d.want(cli.ExitDone, append(show, "-o", "table")...).prints("what the mapping of old-1 says, which is another one", status.ShortMapping(fingerprint), "fails: missing_required", "passes (remote steps")
+
+	d.write("zones.csv", []byte("id\nB\n")) // the instance has read the former file
+	r = verdict()
+	expect.That(t, r.Deployed[0].Verdict == nil && strings.Contains(r.Deployed[0].Unknown, "read other files than this process"), "%+v", r)
+	for _, hostile := range []string{"pipeline: [", "a: &a [*a]", strings.Replace(string(deployed), "required: true", "required: false", 1), "\x00\x1b[31m"} {
+		publish([]byte(hostile))
+		r = verdict()
+		expect.That(t, r.Today.Passes && r.Deployed[0].Verdict == nil && r.Deployed[0].Unknown != "", "%q: %+v", hostile, r)
+	}
 }
 
 // soon bounds a wait for the group.

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/status"
 )
 
 // detailText returns the text of everything known about a dead letter.
@@ -88,6 +89,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 		} else {
 			line("", "it was not asked: the value is not at hand")
 		}
+		a.deployedText(b, title, line, d)
 	}
 	title("headers")
 	for _, h := range l.Content.Headers {
@@ -117,6 +119,23 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	}
 	title("decoded feature")
 	b.WriteString(indented(atMost(maxShown, featureText(d))))
+}
+
+// deployedText writes what the mappings of running instances say that differ from the one of the pipeline file.
+func (a *app) deployedText(b *strings.Builder, title func(string), line func(name, value string), d dlq.Detail) {
+	if d.DeployedErr != nil {
+		title("what the running instances would say")
+		line("", "not known: "+d.DeployedErr.Error())
+	}
+	for _, other := range d.Deployed {
+		title("what the mapping of " + cli.CleanText(strings.Join(other.Instances, ", "), cli.OneLine) + " says, which is another one")
+		line("mapping", status.ShortMapping(other.Mapping))
+		if other.Verdict == nil {
+			line("", "not known: "+other.Unknown)
+		} else {
+			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(*other.Verdict)) // already cleaned
+		}
+	}
 }
 
 // hopsText writes the audit events about a dead letter in their order.

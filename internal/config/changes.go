@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // live matches the keys that a running consumer can apply: rates, breaker rules and the log level.
@@ -175,6 +177,31 @@ func (c *Config) Decisive() (map[string]any, error) {
 		"rules": below(root, "pipeline", "retry_policy", "rules"),
 	}
 	out["ordering"] = string(c.Ordering.Mode)
+	return out, nil
+}
+
+// Judging returns the configuration of another process, read from its [Config.YAML], so that this process can judge
+// records as that one does: with the connections, topic names and files of c. The file of a reference set is the one that
+// c names for the set. The result has the same decisive part as the other configuration (see [Config.Decisive]).
+func (c *Config) Judging(other []byte) (*Config, error) {
+	out, err := Parse("published pipeline file", other, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.Kafka, out.SchemaRegistry, out.Topics, out.Engine, out.Replayer = c.Kafka, c.SchemaRegistry, c.Topics, c.Engine, c.Replayer
+	out.Source.Topic, out.Source.Group, out.Source.Avro.Schemas = c.Source.Topic, c.Source.Group, c.Source.Avro.Schemas
+	out.Output.Topic, out.Transform.Geometry.Grids.Folder = c.Output.Topic, c.Transform.Geometry.Grids.Folder
+	for i := range out.Transform.References {
+		set := &out.Transform.References[i]
+		if set.File == "" {
+			continue
+		}
+		own := slices.IndexFunc(c.Transform.References, func(r transform.Reference) bool { return r.Name == set.Name && r.File != "" })
+		if own < 0 {
+			return nil, fmt.Errorf("it has the reference set %q from a file, which this pipeline file does not have", set.Name)
+		}
+		set.File = c.Transform.References[own].File
+	}
 	return out, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // TestMain takes the variables of whoever runs the tests away: they would override the files.
@@ -130,6 +131,40 @@ func TestYAML_loads_again(t *testing.T) {
 		again := mustParse(t, string(text))
 		a, b := values(first), values(again)
 		expect.That(t, reflect.DeepEqual(a, b), "%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)
+	}
+}
+
+// A process judges as another one does: by its decisive part, but with its own connections, topics and files.
+func TestJudging_S4_6(t *testing.T) {
+	own := minimal(t, `kafka: { brokers: [own:9092] }
+source: { topic: parcels }
+transform: { references: [{ name: zones, file: own.csv, column: id }, { name: roads, topic: roads }] }
+`)
+	for _, path := range goodFiles(t) {
+		other := must.Get(Load(path))(t)
+		got, err := own.Judging(must.Get(other.YAML())(t))
+		if slices.ContainsFunc(other.Transform.References, func(r transform.Reference) bool { return r.File != "" && r.Name != "zones" }) {
+			expect.That(t, err != nil, "%s: it has a file that is not known", path)
+			continue
+		}
+		must.That(t, err == nil, "%s: %v", path, err)
+		expect.That(t, reflect.DeepEqual(must.Get(got.Decisive())(t), must.Get(other.Decisive())(t)), "%s: the decisive part is another one", path)
+		expect.That(t, got.Kafka.Brokers[0] == "own:9092" && got.Source.Topic == "parcels" && reflect.DeepEqual(got.Topics, own.Topics), "%s: %+v", path, got)
+	}
+	for text, want := range map[string]string{
+		"transform: { references: [{ name: zones, file: /etc/passwd.csv, column: id }] }": "",
+		"transform: { references: [{ name: other, file: /etc/passwd.csv, column: id }] }": `the reference set "other" from a file`,
+		"transform: { references: [{ name: roads, file: /etc/passwd.csv, column: id }] }": `the reference set "roads" from a file`,
+		"transform: { geometry: { source_crs: 'EPSG:31467', grids: { folder: /etc } } }":  "",
+		"source: { format: avro, avro: { schemas: [/etc/passwd.csv] } }":                  "",
+		"transform: [": "published pipeline file",
+		"unheard: of":  "unheard",
+	} {
+		got, err := own.Judging([]byte(minimalText + text))
+		expect.That(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)), "%s: %v", text, err)
+		if err == nil {
+			expect.That(t, !strings.Contains(string(must.Get(got.YAML())(t)), "/etc"), "%s: it names the files of the other process", text)
+		}
 	}
 }
 

@@ -180,6 +180,11 @@ func (m mask) detail(d *dlq.DetailJSON) {
 	if d.Today != nil {
 		hide(&d.Today.Message)
 	}
+	for _, other := range d.Deployed {
+		if other.Verdict != nil {
+			hide(&other.Verdict.Message)
+		}
+	}
 	if r := d.Refused; r != nil && !m.single(r.Path, r.Value) {
 		r.Value, r.Place = masked, nil
 	}

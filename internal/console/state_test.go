@@ -145,7 +145,13 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	flow = read[FlowAnswer](d, "/api/flow").Flow
 	theirs, ours := status.ShortMapping(flow.Members[0].Mapping), status.ShortMapping(flow.Mapping)
 	must.That(t, theirs != ours, "%s", ours)
-	says(t, d.get("/letters/a"), http.StatusOK, flow.Members[0].Name+" has mapping <code>"+theirs+"</code></span>; this page judges by <code>"+ours+"</code>")
+	member := flow.Members[0].Name + " with mapping <code>" + theirs + "</code>: "
+	says(t, d.get("/letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, member+`<span class="badge attention">refused</span> geometry_invalid `)
+	d.put(&kgo.Record{Topic: "features.control", Key: []byte("mapping/" + flow.Members[0].Mapping)})
+	says(t, d.get("/letters/a"), http.StatusOK, member+`<span class="warn">not known: the instances have not published their pipeline file in features.control`)
+	denied = d.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeGroups}, Err: kerr.GroupAuthorizationFailed, Count: -1})
+	says(t, d.get("/letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, "Describe group features")
+	denied.Remove()
 	v := newFlowView(FlowAnswer{Flow: &replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}}})
 	expect.That(t, len(v.Others) == 1 && v.Others[0].Name == "y" && fmt.Sprint(v.Unknown) == "[z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
 	d.broker.Close()

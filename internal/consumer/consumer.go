@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/kafka"
@@ -318,6 +319,24 @@ func (c *Consumer) announce() (changed bool, err error) {
 	return changed, nil
 }
 
+// publish writes the pipeline file of this instance into the control topic, unless the view has it. A replayer with
+// another file then says what the instance would make of a dead letter. Nothing else depends on it, so an error is only
+// logged.
+func (c *Consumer) publish(ctx context.Context, view control.View) {
+	fingerprint, err := c.work.Fingerprint()
+	var file []byte
+	if err == nil {
+		file, err = c.cfg.YAML()
+	}
+	if err == nil {
+		m := control.Mapping{File: string(file), Software: c.announced.version, At: c.now().UTC()}
+		err = control.PublishMapping(ctx, c.kafka, c.cfg.Topics.Control, view, fingerprint, m)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.log.WarnContext(ctx, "the pipeline file is not published: a replayer with another one cannot say what this instance would make of a dead letter", "error", c.denied(err))
+	}
+}
+
 // referencesChanged joins the group again when the keys of a reference set changed, because the mapping is then another
 // one.
 func (c *Consumer) referencesChanged(ctx context.Context) {
@@ -327,6 +346,7 @@ func (c *Consumer) referencesChanged(ctx context.Context) {
 		return
 	}
 	if changed {
+		c.publish(ctx, control.View{})
 		c.engine.Rejoin()
 	}
 }

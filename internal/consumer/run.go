@@ -84,6 +84,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	if err := c.openKeys(ctx, reader.View()); err != nil {
 		return err
 	}
+	c.publish(ctx, reader.View())
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if bounded {

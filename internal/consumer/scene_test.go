@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -84,12 +85,19 @@ func (s *scene) send(values ...string) {
 	must.Do(s.t, s.client.Flush(s.t.Context()))
 }
 
+// control is what the control topic says now.
+func (s *scene) control() orders.View {
+	s.t.Helper()
+	return must.Get(orders.Read(s.t.Context(), []kgo.Opt{kgo.SeedBrokers(s.broker.ListenAddrs()...)}, s.cfg.Topics.Control))(s.t)
+}
+
 func (s *scene) consumer() *consumer.Consumer {
 	s.t.Helper()
 	return must.Get(consumer.New(s.cfg, consumer.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))}))(s.t)
 }
 
-// An instance announces its mapping to its group, and announces it again when a reference set has other keys.
+// An instance announces its mapping to its group and publishes it, and does both again when a reference set has other
+// keys.
 func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "zones.csv")
@@ -125,10 +133,37 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 			}
 			return err == nil && len(r.Members) == 1 && r.Members[0].Mapping == want && strings.Contains(text.String(), "mapping "+status.ShortMapping(want)), text.String()
 		})
+		published := must.Get(s.cfg.Judging([]byte(s.control().Mappings[want].File)))(t)
+		expect.Equal(t, must.Get(must.Get(pipeline.NewMapping(published))(t).Fingerprint())(t), want, "of the published file")
 	}
 	announced()
 	write("id\nA\nB\n")
 	announced()
+}
+
+// A permission that goes missing keeps the pipeline file from being published, and nothing else.
+func TestConsumer_S4_6_runsWithoutPublishingItsMapping(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, `
+pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 3, base_delay_seconds: 0.1, retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+kafka: { brokers: ["%s"] }
+metrics: { listen: "" } # %s
+`)
+	must.Get(orders.Keys(t.Context(), []kgo.Opt{kgo.SeedBrokers(s.broker.ListenAddrs()...)}, s.cfg.Topics.Control, time.Now()))(t)
+	s.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: s.cfg.Topics.Control, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	s.send(points(3)...)
+	running, stop := context.WithCancel(t.Context())
+	c := s.consumer()
+	var done sync.WaitGroup
+	done.Go(func() { expect.Do(t, c.Run(running)) })
+	defer done.Wait()
+	defer stop()
+	eventually.Until(t.Context(), t, "the records are delivered", func() (bool, string) { return c.Progress().Delivered == 3, s.log.String() })
+	expect.That(t, strings.Contains(s.log.String(), "the pipeline file is not published") && strings.Contains(s.log.String(), "Write topic "+s.cfg.Topics.Control), "%s", s.log.String())
+	expect.Equal(t, len(s.control().Mappings), 0, "published")
 }
 
 // waitsLong is a pipeline whose failed records wait for a minute.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -292,4 +293,45 @@ func FuzzView(f *testing.F) {
 		v.Pipeline.At = v.Pipeline.At.Truncate(time.Millisecond)
 		must.That(t, len(v.Pipeline.Reason) > MaxReason || back.Pipeline == v.Pipeline, "%+v came back as %+v", v.Pipeline, back.Pipeline)
 	})
+}
+
+// Whatever else is in the topic, it keeps the latest mappings, a consumer is not told of them, and what cannot be read
+// counts as none.
+func TestPublishMapping_S4_6(t *testing.T) {
+	kafka := cluster(t)
+	cfg := configuration(t, "")
+	publish := func(fingerprint string, m Mapping) View {
+		t.Helper()
+		must.Do(t, PublishMapping(t.Context(), kafka, cfg.Topics.Control, must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t), fingerprint, m))
+		return must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
+	}
+	first := Mapping{File: "pipeline: {}", Software: "v1", At: noon.Add(-time.Hour)}
+	v := publish("sha256:first", first)
+	expect.Equal(t, v.Mappings["sha256:first"], first, "read back")
+	expect.Equal(t, publish("sha256:first", first).Next, v.Next, "what is there is not written again")
+	reader := must.Get(Open(t.Context(), kafka, cfg.Topics.Control))(t)
+	defer reader.Close()
+	for i := range keptMappings + 3 {
+		v = publish(fmt.Sprint("sha256:", i), Mapping{File: "x", At: noon.Add(time.Duration(i) * time.Second)})
+	}
+	_, oldest := v.Mappings["sha256:3"]
+	_, gone := v.Mappings["sha256:2"]
+	expect.That(t, len(v.Mappings) == keptMappings && oldest && !gone, "%d are kept: %v", len(v.Mappings), v.Mappings)
+	_, latest := publish("sha256:old", Mapping{File: "old", At: time.Time{}.Add(time.Hour)}).Mappings["sha256:old"]
+	expect.That(t, latest, "the one that is published is not removed, however old its clock says it is")
+
+	must.Get(NewWriter(cfg, kafka).Pipeline(t.Context(), held()))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	must.Do(t, reader.Follow(ctx, func(View) { told++; cancel() }, func(err error) { t.Error(err) }))
+	expect.That(t, told == 1 && reader.View().Pipeline == held(), "it was told %d times, the first time of %v", told, reader.View().Pipeline)
+
+	err := PublishMapping(t.Context(), kafka, cfg.Topics.Control, View{}, "sha256:large", Mapping{File: strings.Repeat("x", MaxMappingFile+1)})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "at most 524288 are published"), "%v", err)
+	for _, value := range []string{"", "null", "?", `{"version":2,"file":"x"}`, `{"version":1,"file":7}`, `{"version":1,"file":"` + strings.Repeat("x", MaxMappingFile+1) + `"}`} {
+		must.Do(t, v.apply(&kgo.Record{Key: []byte("mapping/sha256:5"), Value: []byte(`{"version":1,"file":"x"}`)}))
+		must.Do(t, v.apply(&kgo.Record{Key: []byte("mapping/sha256:5"), Value: []byte(value)}))
+		_, known := v.Mappings["sha256:5"]
+		expect.That(t, !known, "%.40q is a mapping", value)
+	}
 }

@@ -14,6 +14,8 @@
 //
 //	job/<id> → {"version":1,"kind":"replay","state":"running","done":4000, …}: an operation of a replayer, its progress and result
 //
+//	mapping/<fingerprint> → {"version":1,"file":"pipeline:\n…","at":"…"}: the pipeline file of instances, for replayers with another one
+//
 //	job-order/<id> → {"version":1,"verb":"pause","run":"…","by":"bo", …}: what an operator orders of a job
 //
 // The last record of a key counts. Each change is written together with its event in the audit topic, in one transaction

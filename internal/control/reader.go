@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,16 +106,16 @@ func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
 		if err := r.view.apply(record); err != nil {
 			return changed, err
 		}
-		if !ofReplayers(string(record.Key)) {
+		if !forReplayers(string(record.Key)) {
 			changed = true
 		}
 	}
 	return changed, nil
 }
 
-// ofReplayers reports whether a key is for replayers alone: its record orders nothing of a consumer.
-func ofReplayers(key string) bool {
-	return key == leaseKey || strings.HasPrefix(key, jobPrefix) || strings.HasPrefix(key, jobOrderPrefix)
+// forReplayers reports whether only replayers read the records of a key: they order nothing of a consumer.
+func forReplayers(key string) bool {
+	return key == leaseKey || slices.ContainsFunc([]string{jobPrefix, jobOrderPrefix, mappingPrefix}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // View is what the topic says as far as it was read.

@@ -61,6 +61,7 @@ type View struct {
 	Jobs      map[string]Job      // of replayers, running and ended, by ID
 	JobOrders map[string]JobOrder // the latest for each job, by job ID
 	Notes     map[string]Note     // on groups of dead letters, by group ID
+	Mappings  map[string]Mapping  // that instances published, by fingerprint
 	Again     bool                // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, including the end of its quarantine
@@ -77,7 +78,7 @@ func (v View) ChainHeads() map[int32]audit.Head {
 func newView() View {
 	return View{
 		Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1, orderedB: map[string]int64{},
-		Jobs: map[string]Job{}, JobOrders: map[string]JobOrder{}, Notes: map[string]Note{},
+		Jobs: map[string]Job{}, JobOrders: map[string]JobOrder{}, Notes: map[string]Note{}, Mappings: map[string]Mapping{},
 	}
 }
 
@@ -96,6 +97,7 @@ func ViewOf(records []*kgo.Record) (View, error) {
 func (v View) clone() View {
 	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)
 	v.Jobs, v.JobOrders, v.Notes = maps.Clone(v.Jobs), maps.Clone(v.JobOrders), maps.Clone(v.Notes)
+	v.Mappings = maps.Clone(v.Mappings)
 	return v
 }
 
@@ -117,6 +119,9 @@ func (v *View) apply(r *kgo.Record) error {
 		return nil
 	case notePrefix:
 		v.applyNote(id, r.Value)
+		return nil
+	case mappingPrefix:
+		v.applyMapping(id, r.Value)
 		return nil
 	}
 	if key == leaseKey {

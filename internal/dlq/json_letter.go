@@ -219,15 +219,21 @@ type DetailJSON struct {
 	DecodeError string             `json:"decode_error,omitempty"`
 	Today       *plan.Verdict      `json:"today"`             // null for a dead letter that is gone, and without a pipeline
 	Refused     *replay.Refused    `json:"refused,omitempty"` // of today, if that is a value or a place
-	Hops        []audit.Event      `json:"hops"`
-	HopsError   string             `json:"hops_error,omitempty"`
-	Kept        string             `json:"kept,omitempty"`          // of a dead letter that is gone: raw_record of the index
-	Unheld      string             `json:"value_missing,omitempty"` // why there is no value, and why today is null
+	// Deployed is what mappings of running instances make of it that differ from the one of the pipeline file.
+	Deployed      []replay.DeployedVerdict `json:"deployed,omitempty"`
+	DeployedError string                   `json:"deployed_error,omitempty"` // why that is not known
+	Hops          []audit.Event            `json:"hops"`
+	HopsError     string                   `json:"hops_error,omitempty"`
+	Kept          string                   `json:"kept,omitempty"`          // of a dead letter that is gone: raw_record of the index
+	Unheld        string                   `json:"value_missing,omitempty"` // why there is no value, and why today is null
 }
 
 // NewDetailJSON converts a detail.
 func NewDetailJSON(d Detail) DetailJSON {
-	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Repaired: d.Repaired, Text: d.Text, Refused: d.Refused, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
+	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Repaired: d.Repaired, Text: d.Text, Refused: d.Refused, Deployed: d.Deployed, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
+	if d.DeployedErr != nil {
+		out.DeployedError = d.DeployedErr.Error()
+	}
 	if out.Hops == nil {
 		out.Hops = []audit.Event{}
 	}

@@ -21,8 +21,12 @@ const slack = time.Minute
 type Detail struct {
 	replay.Detail
 
-	Unasked bool          // there is no pipeline whose transform could be asked: nothing is known of the feature either
-	Text    []byte        // of a DLQ without a pipeline: the value as JSON, if it names a known registry schema; otherwise nil
+	Unasked bool   // there is no pipeline whose transform could be asked: nothing is known of the feature either
+	Text    []byte // of a DLQ without a pipeline: the value as JSON, if it names a known registry schema; otherwise nil
+	// Deployed is what other mappings that instances run make of it; nil if they all run the one of the pipeline file.
+	Deployed    []replay.DeployedVerdict
+	DeployedErr error // why that is unknown
+
 	Unheld  string        // why the dead letter's value is not shown and was not judged; empty if it was
 	Kept    string        // the original in the index (raw_record), for a dead letter that is gone; otherwise empty
 	Hops    []audit.Event // the decisions about it, in order; nil if they are unknown
@@ -64,6 +68,9 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 		out.Text, out.Decode = s.letters.Text(ctx, page[0].Content.Value)
 	default:
 		out.Detail = s.letters.Judge(ctx, page[0])
+		if !s.foreign {
+			out.Deployed, out.DeployedErr = s.letters.Deployed(ctx, page[0])
+		}
 	}
 	out.Hops, out.HopsErr = s.hops(ctx, &letter)
 	return out, nil
