@@ -63,18 +63,18 @@ func (e *Engine) PlanAdoption(ctx context.Context) (*Adoption, error) {
 }
 
 func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption, error) {
-	layout, err := e.inspect(ctx, adm)
+	layout, err := e.cluster.Inspect(ctx, adm, e.health.wasHealthy())
 	if err != nil {
 		return nil, err
 	}
-	if !layout.states {
-		return nil, fmt.Errorf("%w: there is no state topic %s with %d partitions, so there is no memory to adopt", ErrTopics, e.cfg.Ordering.StateTopic, layout.partitions)
+	if !layout.States {
+		return nil, fmt.Errorf("%w: there is no state topic %s with %d partitions, so there is no memory to adopt", ErrTopics, e.cfg.Ordering.StateTopic, layout.Partitions)
 	}
-	s := e.unconnected(ctx, layout.maxMetadata)
+	s := e.unconnected(ctx, layout.MaxMetadata)
 	defer s.stopWork()
 	s.adm, s.layout = adm, layout
 	states := map[int32]*partitionState{}
-	for p := range int32(layout.partitions) {
+	for p := range int32(layout.Partitions) {
 		states[p] = e.newState(p)
 	}
 	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
@@ -91,7 +91,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	}
 	a := &Adoption{}
 	now := e.expectedTopics(layout)
-	for p := range int32(layout.partitions) {
+	for p := range int32(layout.Partitions) {
 		sh := states[p]
 		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
 		_, moved := marks[e.cfg.Source]
@@ -227,12 +227,12 @@ func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState)
 
 // countAdoption counts waiting records and dead letters by their offsets.
 func (s *session) countAdoption(ctx context.Context, a *Adoption, committed kadm.OffsetResponses) error {
-	topics := s.e.topics()[1:]
-	starts, err := s.adm.ListStartOffsets(ctx, topics...)
+	written := s.e.cluster.Records()[1:]
+	starts, err := s.adm.ListStartOffsets(ctx, written...)
 	if err != nil {
 		return err
 	}
-	ends, err := s.adm.ListEndOffsets(ctx, topics...)
+	ends, err := s.adm.ListEndOffsets(ctx, written...)
 	if err != nil {
 		return err
 	}

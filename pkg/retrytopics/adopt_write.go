@@ -144,7 +144,7 @@ func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client
 
 // writesTo reports whether a transaction writes to a topic of this engine.
 func (e *Engine) writesTo(topics kadm.TopicsSet) bool {
-	own := slices.Concat(e.topics()[1:], e.memory(), e.cfg.Outputs, []string{e.cfg.Ordering.StateTopic})
+	own := slices.Concat(e.cluster.Records()[1:], e.cluster.Memory(), e.cfg.Outputs, []string{e.cfg.Ordering.StateTopic})
 	return slices.ContainsFunc(own, func(topic string) bool { return len(topics[topic]) > 0 })
 }
 

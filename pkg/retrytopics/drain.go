@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
 
 // drainLook is the period in which RunUntilEnd checks whether the group is done, with three requests each.
@@ -23,11 +25,11 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	}
 	defer client.Close()
 	adm := kadm.NewClient(client)
-	found, err := e.inspect(ctx, adm)
+	found, err := e.cluster.Inspect(ctx, adm, e.health.wasHealthy())
 	if err != nil {
 		return err
 	}
-	e.former.Store(&found.former)
+	e.former.Store(&found.Former)
 	target, err := adm.ListEndOffsets(ctx, e.cfg.Source)
 	if err != nil {
 		return fmt.Errorf("read the end of %s: %w", e.cfg.Source, err)
@@ -82,7 +84,7 @@ func (e *Engine) settled() bool {
 
 // drained reports whether the group has committed the source up to the target and every tier up to its end.
 func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
-	topics := e.consumed()
+	consumed := e.consumed()
 	// The commits are read before the ends: a finished record was put into a tier in the same transaction at the latest,
 	// so the ends read afterwards include it. The end is the high watermark: a commit is known before its marker has
 	// reached every partition, and the last stable offset waits for the marker.
@@ -90,15 +92,15 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	if err != nil {
 		return false, err
 	}
-	ends, err := adm.ListEndOffsets(ctx, topics...)
+	ends, err := adm.ListEndOffsets(ctx, consumed...)
 	if err != nil {
 		return false, err
 	}
-	if err := uncut(committed, ends); err != nil {
+	if err := topics.Untruncated(committed, ends); err != nil {
 		return false, err
 	}
 	delete(ends, e.cfg.Source) // the target counts for the source
-	starts, err := adm.ListStartOffsets(ctx, topics...)
+	starts, err := adm.ListStartOffsets(ctx, consumed...)
 	if err != nil {
 		return false, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
@@ -23,11 +24,12 @@ import (
 type Engine struct {
 	cfg       Config
 	access    kafka.Access
+	cluster   topics.Cluster
 	current   atomic.Pointer[session]
-	last      atomic.Pointer[Stats]        // of the last session
-	limits    atomic.Pointer[kafka.Limits] // of the latest session
-	former    atomic.Pointer[[]FormerTier] // as the latest session found them
-	running   atomic.Bool                  // Run or RunUntilEnd is running
+	last      atomic.Pointer[Stats]           // of the last session
+	limits    atomic.Pointer[kafka.Limits]    // of the latest session
+	former    atomic.Pointer[[]topics.Former] // as the latest session found them
+	running   atomic.Bool                     // Run or RunUntilEnd is running
 	results   *results
 	intervals intervals
 	health    commitHealth
@@ -54,7 +56,8 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
 	e.access = kafka.Access{Brokers: cfg.Brokers, Options: cfg.Client.Options, Denial: e.denial, DenialAmong: e.denialAmong}
-	e.limits.Store(kafka.NewLimits(kafka.Told{}, e.topics()))
+	e.cluster = topics.Cluster{Set: cfg.topics(), Access: &e.access, Group: cfg.Group, Pipeline: cfg.Origin.Pipeline, Log: cfg.Logger}
+	e.limits.Store(kafka.NewLimits(kafka.Told{}, e.cluster.Records()))
 	return e, nil
 }
 

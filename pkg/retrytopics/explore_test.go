@@ -27,6 +27,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
@@ -69,7 +70,7 @@ type explorer struct {
 	history history
 	e       *Engine
 	client  *kgo.Client
-	layout  *layout
+	layout  *topics.Layout
 	worker  *worker
 	idle    *time.Timer
 	keys    []idempotency.KeyHash
@@ -100,7 +101,7 @@ const (
 )
 
 func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
-	x := &explorer{plan: p, history: h, client: client, layout: &layout{states: true, ids: map[string]statetopic.TopicID{"in": {1}, "in.state": {2}, "in.ledger": {3}}}}
+	x := &explorer{plan: p, history: h, client: client, layout: &topics.Layout{States: true, IDs: map[string]statetopic.TopicID{"in": {1}, "in.state": {2}, "in.ledger": {3}}}}
 	ordering := p.order
 	ordering.Versioned = p.versioned
 	cfg := Config{
@@ -113,7 +114,7 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 		cfg.Dedupe = Dedupe{Window: ledgerWindow, MaxKeys: ledgerKeys}
 	}
 	for i, t := range p.tiers {
-		x.layout.ids[t.Topic] = statetopic.TopicID{byte(4 + i)}
+		x.layout.IDs[t.Topic] = statetopic.TopicID{byte(4 + i)}
 	}
 	var err error
 	if x.e, err = New(cfg); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -111,7 +112,7 @@ type noTierError struct{ topic string }
 
 func (e *noTierError) Error() string {
 	return fmt.Sprintf("the record has to wait for an earlier one of its key, and topic %s does not take it, even compressed: raise its max.message.bytes to that of the source plus %d",
-		e.topic, headerRoom)
+		e.topic, topics.HeaderRoom)
 }
 func (e *noTierError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
 func (e *noTierError) FailureStage() classify.Stage { return classify.StageProduce }

@@ -52,6 +52,16 @@ func (s *session) housekeep(ctx context.Context) {
 	}
 }
 
+// sameTopics ends the session if one of its topics was re-created, or partitions were added to the source. The next
+// session compares the memory with the topics as they are then.
+func (s *session) sameTopics(ctx context.Context) error {
+	changed, err := s.layout.Compare(ctx, s.adm, s.e.cfg.Source)
+	if changed != nil {
+		s.end(changed)
+	}
+	return err
+}
+
 // look reads the partitions' start offsets and last stable offsets.
 func (s *session) look(ctx context.Context) error {
 	ends, err := s.adm.ListCommittedOffsets(ctx, s.e.consumed()...)

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
 
 // accept adds the records of a poll to their partitions and hands them to the scheduler.
@@ -28,7 +29,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		s.arrive(l, &p.FetchPartition)
 		for _, r := range p.Records {
 			if !l.window.Expects(r.Offset) {
-				refused = &disorderError{l.topicPartition, r.Offset, l.committed.Offset}
+				refused = &topics.DisorderError{Topic: l.topic, Partition: l.partition, Offset: r.Offset, Committed: l.committed.Offset}
 				return
 			}
 			if s.ofOtherPipeline(l, r) {

@@ -200,7 +200,7 @@ func (s *session) fetchLarge(ctx context.Context, l *partition) error {
 	if err != nil {
 		return err
 	}
-	raw, err := client.Broker(int(leader)).RetriableRequest(ctx, recordbatch.Request(l.topic, s.layout.ids[l.topic], l.partition, l.large.at, 1))
+	raw, err := client.Broker(int(leader)).RetriableRequest(ctx, recordbatch.Request(l.topic, s.layout.IDs[l.topic], l.partition, l.large.at, 1))
 	if err != nil {
 		return err
 	}

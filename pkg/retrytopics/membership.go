@@ -58,7 +58,7 @@ func (s *session) claim(ctx context.Context, c *kafka.Claims) {
 	s.mu.Lock()
 	topic := ""
 	if s.told {
-		topic = kafka.Lacking(s.assigned, s.e.cfg.Source, s.layout.counts)
+		topic = kafka.Lacking(s.assigned, s.e.cfg.Source, s.layout.Counts)
 	}
 	s.mu.Unlock()
 	if c.Due(topic, time.Now()) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
@@ -90,8 +91,8 @@ type expectedTopics struct {
 	ids      map[string]statetopic.TopicID
 }
 
-func (e *Engine) expectedTopics(l *layout) expectedTopics {
-	now := expectedTopics{group: e.cfg.Group, pipeline: e.cfg.Origin.Pipeline, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.ids}
+func (e *Engine) expectedTopics(l *topics.Layout) expectedTopics {
+	now := expectedTopics{group: e.cfg.Group, pipeline: e.cfg.Origin.Pipeline, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.IDs}
 	if e.cfg.Dedupe.on() {
 		now.ledger = e.cfg.Dedupe.LedgerTopic
 	}

@@ -24,7 +24,7 @@ func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.Of
 		for _, t := range g.Topics {
 			name := t.Topic
 			if name == "" {
-				name = s.layout.names[t.TopicID]
+				name = s.layout.Names[t.TopicID]
 			}
 			for i := range t.Partitions {
 				fetched[topicPartition{name, t.Partitions[i].Partition}] = &t.Partitions[i]

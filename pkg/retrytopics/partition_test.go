@@ -163,7 +163,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
-			s := e.unconnected(t.Context(), defaultMaxMetadata)
+			s := e.unconnected(t.Context(), 4096)
 			l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
@@ -185,7 +185,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
-	s := e.unconnected(t.Context(), defaultMaxMetadata)
+	s := e.unconnected(t.Context(), 4096)
 	l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap

@@ -29,7 +29,7 @@ func (s *session) restore(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	if s.layout.states {
+	if s.layout.States {
 		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *partitionState, r *kgo.Record) error {
 			return sh.restoreState(r, s.e.cfg.scale())
 		})

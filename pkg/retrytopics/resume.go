@@ -102,13 +102,13 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 	for _, l := range partitions {
 		points = append(points, l.commitPoint(l.committed))
 	}
-	return s.member.Recommit(ctx, s.committer.Client(), points, func(topic string) [16]byte { return s.layout.ids[topic] })
+	return s.member.Recommit(ctx, s.committer.Client(), points, func(topic string) [16]byte { return s.layout.IDs[topic] })
 }
 
 // checkpoints returns the next checkpoints of the partitions whose positions a transaction commits; none without a state
 // topic. The mutex is held.
 func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitionState]*statetopic.Checkpoint {
-	if !s.layout.states || len(marks) == 0 {
+	if !s.layout.States || len(marks) == 0 {
 		return nil
 	}
 	byState := map[*partitionState]map[string]offsets.Commit{}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
 
 const (
@@ -42,7 +43,7 @@ type session struct {
 	committer kafka.Committer
 	member    kafka.Member
 	adm       *kadm.Client
-	layout    *layout
+	layout    *topics.Layout
 	sched     *scheduler
 	workers   []*worker
 
@@ -102,7 +103,7 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 	if err != nil {
 		return nil, err
 	}
-	layout, err := e.inspect(ctx, adm)
+	layout, err := e.cluster.Inspect(ctx, adm, e.health.wasHealthy())
 	if err == nil {
 		err = e.checkGroup(ctx, adm)
 	}
@@ -110,10 +111,10 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 		adm.Close()
 		return nil, err
 	}
-	e.former.Store(&layout.former)
-	s := e.unconnected(ctx, layout.maxMetadata)
+	e.former.Store(&layout.Former)
+	s := e.unconnected(ctx, layout.MaxMetadata)
 	s.adm, s.layout = adm, layout
-	e.limits.Store(layout.limits)
+	e.limits.Store(layout.Limits)
 	if s.committer, err = s.connect(ctx); err != nil {
 		adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
@@ -158,6 +159,19 @@ func (s *session) part(ctx context.Context) {
 	select {
 	case <-s.drained():
 	case <-over.Done():
+	}
+}
+
+// end makes the next turn end the session.
+func (s *session) end(err error) {
+	s.mu.Lock()
+	if s.fatal == nil {
+		s.fatal = err
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -230,7 +244,7 @@ func (s *session) turn(ctx context.Context) error {
 		return err
 	}
 	if err := s.accept(fetches); err != nil {
-		return s.explained(ctx, err)
+		return topics.Explain(ctx, s.adm, err)
 	}
 	if s.skipGaps() {
 		s.seek((*partition).nextOffset)

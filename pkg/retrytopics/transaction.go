@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -92,7 +93,7 @@ func (s *session) void(ctx context.Context) error {
 // produce writes the records of a transaction. It returns an error that ends the session; the broker's answers are in
 // the sending.
 func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, error) {
-	sent := kafka.NewSending(s.committer.Client(), s.layout.limits, s.partitioner, s.suspects)
+	sent := kafka.NewSending(s.committer.Client(), s.layout.Limits, s.partitioner, s.suspects)
 	records := st.outputs()
 	if s.e.cfg.Delivery == AtLeastOnce { // the memory of an event must not outlive its output
 		if err := sent.Send(ctx, records); err != nil || sent.Broken() {
@@ -235,7 +236,7 @@ func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (b
 // explain names what a compacted topic refuses, because the broker's answer does not. A topic that does not tell whether
 // it is compacted is taken for compacted.
 func (s *session) explain(f kafka.Refusal) error {
-	compacted, told := s.layout.limits.Compacts(f.Record.Topic)
+	compacted, told := s.layout.Limits.Compacts(f.Record.Topic)
 	if errors.Is(f.Err, kerr.InvalidRecord) && f.Record.Key == nil && (compacted || !told) {
 		return &keylessError{f.Record.Topic, f.Err}
 	}
@@ -244,19 +245,19 @@ func (s *session) explain(f kafka.Refusal) error {
 
 // relearn reads the limits of topics that refused a batch again: an operator may have changed them.
 func (s *session) relearn(ctx context.Context, failed []kafka.Refusal) {
-	var topics []string
+	var refusing []string
 	for _, f := range failed {
-		topics = append(topics, f.Record.Topic)
+		refusing = append(refusing, f.Record.Topic)
 		if !f.Alone {
-			s.layout.limits.Refused(f.Record.Topic)
+			s.layout.Limits.Refused(f.Record.Topic)
 		}
 	}
-	told, err := kafka.ReadLimits(ctx, s.adm, topics)
+	told, err := kafka.ReadLimits(ctx, s.adm, refusing)
 	if err != nil {
-		s.e.cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", topics, "error", err)
+		s.e.cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", refusing, "error", err)
 		return
 	}
-	s.layout.limits.Learn(told)
+	s.layout.Limits.Learn(told)
 }
 
 // refused is why a broker will never accept what a record became: an output, or the record itself in a topic that should
@@ -284,7 +285,7 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	advice := fmt.Sprintf("raise its max.message.bytes to that of the source plus %d", headerRoom)
+	advice := fmt.Sprintf("raise its max.message.bytes to that of the source plus %d", topics.HeaderRoom)
 	if errors.Is(e.err, kerr.InvalidRecord) {
 		advice = "its cleanup.policy must be delete: a compacted topic takes no record without a key"
 	}

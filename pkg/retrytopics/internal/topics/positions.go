@@ -1,0 +1,91 @@
+package topics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// FromStart resolves the start offset of fetched positions without a commit. The client would find it by itself, but
+// could not be redirected (SetOffsets) before it has returned a record of the partition.
+func FromStart(ctx context.Context, adm *kadm.Client, log *slog.Logger, fetched map[string]map[int32]kgo.Offset) map[string]map[int32]kgo.Offset {
+	var topics []string
+	for topic, partitions := range fetched {
+		if slices.ContainsFunc(slices.Collect(maps.Values(partitions)), uncommitted) {
+			topics = append(topics, topic)
+		}
+	}
+	if len(topics) == 0 {
+		return fetched
+	}
+	starts, err := adm.ListStartOffsets(ctx, topics...)
+	if err != nil {
+		log.WarnContext(ctx, "cannot read where the topics start; the client finds out", "topics", topics, "error", err)
+		return fetched
+	}
+	for _, topic := range topics {
+		for partition, at := range fetched[topic] {
+			if start, ok := starts.Lookup(topic, partition); ok && start.Err == nil && uncommitted(at) {
+				fetched[topic][partition] = kgo.NewOffset().At(start.Offset)
+			}
+		}
+	}
+	return fetched
+}
+
+// uncommitted reports whether an offset is not one that a group has committed.
+func uncommitted(at kgo.Offset) bool { return at.EpochOffset().Offset < 0 }
+
+// DisorderError says that a partition sent a record that lies before what was taken of it.
+type DisorderError struct {
+	Topic     string
+	Partition int32
+	Offset    int64 // of the record
+	Committed int64 // offset
+}
+
+// Error names the record.
+func (e *DisorderError) Error() string {
+	return fmt.Sprintf("%s partition %d sent offset %d out of its order", e.Topic, e.Partition, e.Offset)
+}
+
+// ErrTruncated is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was
+// re-created. New records then have the offsets of old ones, so going on would skip them, or take them for older than
+// what took effect. Only a person can decide what is right then.
+var ErrTruncated = errors.New("a partition ends before what is committed of it")
+
+// Explain asks the brokers for the cause of a DisorderError. Unless the partition was truncated, it returns the error
+// unchanged: another session may help.
+func Explain(ctx context.Context, adm *kadm.Client, err error) error {
+	disorder, ok := errors.AsType[*DisorderError](err)
+	if !ok {
+		return err
+	}
+	ends, listErr := adm.ListEndOffsets(ctx, disorder.Topic)
+	end, known := ends.Lookup(disorder.Topic, disorder.Partition)
+	if listErr != nil || !known || end.Err != nil || end.Offset >= disorder.Committed {
+		return err
+	}
+	return truncated(end, disorder.Committed)
+}
+
+// Untruncated refuses partitions that end before what is committed of them. The ends must be read after the commits.
+func Untruncated(committed kadm.OffsetResponses, ends kadm.ListedOffsets) (err error) {
+	ends.Each(func(end kadm.ListedOffset) {
+		if c, ok := committed.Lookup(end.Topic, end.Partition); ok && end.Err == nil && c.At > end.Offset && err == nil {
+			err = truncated(end, c.At)
+		}
+	})
+	return err
+}
+
+func truncated(end kadm.ListedOffset, committed int64) error {
+	return fmt.Errorf("%w: %s partition %d ends at offset %d, and %d is committed; the brokers lost records, or the topic was re-created: "+
+		"see docs/operations.md, \"A topic that was cut\"", ErrTruncated, end.Topic, end.Partition, end.Offset, committed)
+}
