@@ -59,9 +59,10 @@ func digestFile(name string) (sum string, err error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Fingerprint names what decides what becomes of a record: "sha256:" and 64 hex digits of the configuration's decisive part
-// ([config.Config.Decisive]) and of the files that it names. Two instances with one fingerprint, and one version of the software,
-// make the same of a record. It changes when a reference set does. See docs/decisions/0079.
+// Fingerprint returns "sha256:" and 64 hex digits of everything that determines the result for a record: the decisive
+// part of the configuration ([config.Config.Decisive]) and the content of the files that it names. Two instances with
+// the same fingerprint and the same version of the software give the same result for a record. The fingerprint changes
+// when a reference set changes. See docs/decisions/0079.
 func (m *Mapping) Fingerprint() (string, error) {
 	decisive, err := m.cfg.Decisive()
 	if err != nil {

@@ -118,7 +118,7 @@ func readSchemas(files []string) (schemas []*avro.Schema, err error) {
 // record does.
 func (m *Mapping) Load(ctx context.Context) error { return m.sets.Load(ctx) }
 
-// Open reads one record: its feature, or that it is a delete. headers are the producer's.
+// Open decodes one record to a feature, several features or a delete. headers are the producer's.
 func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []byte) (envelope.Content, error) {
 	if err := m.Load(ctx); err != nil {
 		return envelope.Content{}, err
@@ -126,12 +126,13 @@ func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []
 	return m.opener.Open(ctx, headers, value)
 }
 
-// Output reads a feature that the pipeline has written as GeoJSON.
+// Output decodes a feature that the pipeline has written as GeoJSON.
 func (m *Mapping) Output(value []byte) (*transform.Feature, error) {
 	return m.transformer.Decode(value)
 }
 
-// KeyPath reads a record key and gives all of it as compact JSON, whatever it was written in, and the part that the path of sink.key leads to.
+// KeyPath decodes a record key of any format. It returns the whole key as compact JSON, and the part that the path of
+// sink.key selects.
 func (m *Mapping) KeyPath(ctx context.Context, recordKey []byte) (whole, part []byte, err error) {
 	path, _ := m.cfg.Sink.Key.Path()
 	key, err := m.opener.Key(ctx, recordKey)
@@ -145,10 +146,11 @@ func (m *Mapping) KeyPath(ctx context.Context, recordKey []byte) (whole, part []
 	return key.AppendJSON(nil), []byte(found.Text()), nil
 }
 
-// GeoJSON writes a feature, before or after it was mapped, whatever the output's format.
+// GeoJSON encodes a feature, before or after it was mapped, whatever the output's format.
 func (m *Mapping) GeoJSON(f *transform.Feature) ([]byte, error) { return m.transformer.Encode(f) }
 
-// Map gates a feature and maps it onto the target schema. A *transform.FilteredError says that the mapping leaves it out.
+// Map gates a feature and maps it onto the target schema. It returns a *transform.FilteredError if the mapping filters
+// the feature out.
 func (m *Mapping) Map(ctx context.Context, f *transform.Feature) (*transform.Feature, error) {
 	gates, err := m.transformer.Gate(ctx, f)
 	if err != nil {
@@ -157,7 +159,8 @@ func (m *Mapping) Map(ctx context.Context, f *transform.Feature) (*transform.Fea
 	return m.transformer.Map(ctx, f, gates)
 }
 
-// Repaired returns a feature with the geometry that the gates put in the place of its own, as GeoJSON; nil where they leave it as it came.
+// Repaired returns a feature with the geometry that the gates repaired, as GeoJSON. It returns nil if the gates change
+// nothing.
 func (m *Mapping) Repaired(ctx context.Context, f *transform.Feature) ([]byte, error) {
 	gates, err := m.transformer.Gate(ctx, f)
 	if err != nil {
@@ -171,7 +174,7 @@ func (m *Mapping) Repaired(ctx context.Context, f *transform.Feature) ([]byte, e
 	return m.GeoJSON(&repaired)
 }
 
-// features lists what a record holds: one feature, those of a collection, or none when it is a delete.
+// features returns the features of a record: one, those of a collection, or none for a delete.
 func features(content *envelope.Content) []*transform.Feature {
 	switch {
 	case content.Delete:
@@ -183,7 +186,7 @@ func features(content *envelope.Content) []*transform.Feature {
 	}
 }
 
-// mapped is Map, where a feature that the mapping leaves out is nil.
+// mapped is [Mapping.Map], but it returns nil for a feature that the mapping filters out.
 func (m *Mapping) mapped(ctx context.Context, f *transform.Feature) (*transform.Feature, error) {
 	target, err := m.Map(ctx, f)
 	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {

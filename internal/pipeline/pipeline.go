@@ -21,7 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Pipeline does the work of one configuration. Its methods are safe for concurrent use.
+// Pipeline processes the records of one configuration. Its methods are safe for concurrent use.
 type Pipeline struct {
 	*Mapping
 	steps *enrich.Steps
@@ -30,24 +30,23 @@ type Pipeline struct {
 	classify func(error) classify.Failure
 }
 
-// Hooks let the owner of a pipeline see what passes.
+// Hooks are called for the records that pass. A hook that is nil is not called. The error of a hook becomes the error of
+// the attempt.
 type Hooks struct {
-	// Read is told each feature of the source that can be mapped, and which part of its record it is, from 0. An error is the
-	// outcome of the attempt. Nil for nobody.
+	// Read is called with each source feature that can be mapped, and with the number of its part of the record, from 0.
 	Read func(r *retrytopics.Record, part int, source *transform.Feature) error
-	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An attempt that
-	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
-	// outcome of the attempt. It is called from many goroutines. Nil for nobody.
+	// Mapped is called with each mapped feature before the remote steps, and with each delete, whose target is nil.
+	// again means that an earlier attempt, which did not count, already called it. Mapped is called from many
+	// goroutines.
 	Mapped func(r *retrytopics.Record, target *transform.Feature, again bool) error
-	// Repeated is asked whether a duplicate has to be made all the same, for what is not Kafka: then Made is told it, and nothing
-	// goes into the output. An error is the outcome of the attempt. Nil for nobody. Collections that are split are not asked about.
+	// Repeated returns whether a duplicate must be written again to a destination outside Kafka. If it must, Made is
+	// called, and nothing is written to the output topic. Repeated is not called for collections that are split.
 	Repeated func(ctx context.Context, r *retrytopics.Record, version *int64, contentHash string) (stale bool, err error)
-	// Made is told what a record becomes, when nothing is left to do but to hand it to the engine. An error is the outcome of
-	// the attempt. Nil for nobody.
+	// Made is called with the result of a record before the engine gets it.
 	Made func(ctx context.Context, m Made) error
 }
 
-// Made is what a record becomes.
+// Made is the result of a record.
 type Made struct {
 	Record  *retrytopics.Record
 	Version *int64 // see retrytopics.Result
@@ -55,7 +54,7 @@ type Made struct {
 	Parts   []Part // one for each output
 }
 
-// Part is what one output says.
+// Part describes one output.
 type Part struct {
 	Key         []byte
 	Feature     *transform.Feature // nil for a delete
@@ -66,7 +65,8 @@ type Part struct {
 	identity retrytopics.Identity
 }
 
-// New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
+// New compiles the configuration. The logger may be nil. Remote steps log to it when their circuit breakers open and
+// close.
 func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	mapping, err := NewMapping(cfg)
 	if err != nil {
@@ -86,7 +86,7 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	}, nil
 }
 
-// Observe sets the hooks. It must come before the first record.
+// Observe sets the hooks. The caller must call it before the first record.
 func (p *Pipeline) Observe(h Hooks) {
 	if h.Mapped == nil {
 		h.Mapped = p.hooks.Mapped
@@ -94,8 +94,8 @@ func (p *Pipeline) Observe(h Hooks) {
 	p.hooks = h
 }
 
-// Watch takes up reference sets that change, logs it and tells it, until the context ends. It looks at their files at an
-// interval; 0 is the default.
+// Watch follows changes of reference sets until the context ends, logs them and calls changed. It checks the files of
+// the sets at the given interval; 0 means the default.
 func (p *Pipeline) Watch(ctx context.Context, interval time.Duration, log *slog.Logger, named func(error) error, changed func(context.Context)) {
 	p.sets.Watch(ctx, cmp.Or(interval, refdata.DefaultInterval), func(r refdata.Reload) {
 		if r.Err != nil {
@@ -107,16 +107,16 @@ func (p *Pipeline) Watch(ctx context.Context, interval time.Duration, log *slog.
 	})
 }
 
-// Retune takes up the rates and breakers of the remote steps of another configuration, see [enrich.Steps.Retune].
+// Retune applies the rates and breakers of the remote steps of another configuration (see [enrich.Steps.Retune]).
 func (p *Pipeline) Retune(cfg *config.Config) { p.steps.Retune(cfg.Enrich) }
 
-// Providers gives a snapshot of who the remote steps ask: circuit breakers, rate limits, outcomes.
+// Providers returns the state of each provider of the remote steps: its circuit breaker, rate limit and outcomes.
 func (p *Pipeline) Providers() []enrich.Status { return p.steps.Status() }
 
-// Close frees the connections of the remote steps.
+// Close closes the connections of the remote steps.
 func (p *Pipeline) Close() { p.steps.Close() }
 
-// Handle maps one record. A delete needs no transform: whatever its format, it becomes a tombstone.
+// Handle maps one record. A delete becomes a tombstone without any transform, whatever the format.
 func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 	content, err := p.admit(ctx, r)
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	return result, nil
 }
 
-// stale says whether what is closed has to be made all the same.
+// stale reports whether a closed record must be written again outside Kafka.
 func (p *Pipeline) stale(ctx context.Context, r *retrytopics.Record, closed policy.Outcome, version *int64, contentHash string) (bool, error) {
 	if p.hooks.Repeated == nil || closed != policy.OutcomeDuplicate {
 		return false, nil
@@ -189,8 +189,8 @@ func (p *Pipeline) stale(ctx context.Context, r *retrytopics.Record, closed poli
 	return p.hooks.Repeated(ctx, r, version, contentHash)
 }
 
-// made tells what a record becomes. Outputs that their topic does not take are refused before that: what is told may be written
-// elsewhere at once, and the record will be a dead letter.
+// made calls the hook for the result of a record. It first refuses outputs that their topic would not accept: the hook
+// may write the result elsewhere at once, although the record becomes a dead letter.
 func (p *Pipeline) made(ctx context.Context, m Made, outputs []*kgo.Record) error {
 	if p.hooks.Made == nil {
 		return nil
@@ -201,8 +201,8 @@ func (p *Pipeline) made(ctx context.Context, m Made, outputs []*kgo.Record) erro
 	return p.hooks.Made(ctx, m)
 }
 
-// transform maps one feature of a record, which is its part with the number given, from 0. take is asked as soon as it is
-// mapped, before anybody else is.
+// transform maps one feature of a record; part is its number in the record, from 0. It calls take with the mapped
+// feature before any hook.
 func (p *Pipeline) transform(
 	ctx context.Context, r *retrytopics.Record, part int, source *transform.Feature, contentHash string, take func(*transform.Feature) error,
 ) (*transform.Feature, []byte, error) {
@@ -237,7 +237,7 @@ func (p *Pipeline) result(id retrytopics.Identity, r *retrytopics.Record, value 
 	return retrytopics.Result{Identity: id, Outputs: []*kgo.Record{p.output(r, r.Key, value)}}
 }
 
-// output is the output of a record, or of one of its features, with the headers that the feature has of its own.
+// output returns the output record of a record or of one of its features. own are additional headers of the feature.
 func (m *Mapping) output(r *retrytopics.Record, key, value []byte, own ...kgo.RecordHeader) *kgo.Record {
 	headers := m.encoder.headers(r.Headers, value)
 	if len(own) > 0 {
@@ -246,7 +246,7 @@ func (m *Mapping) output(r *retrytopics.Record, key, value []byte, own ...kgo.Re
 	return &kgo.Record{Topic: m.cfg.Output.Topic, Key: key, Value: value, Headers: headers}
 }
 
-// delete gives a tombstone. Its content hash is the same in every format.
+// delete returns a tombstone. Its content hash is the same in every format.
 func (p *Pipeline) delete(r *retrytopics.Record, featureID string) retrytopics.Result {
 	id := retrytopics.Identity{FeatureID: featureID, ContentHash: idempotency.Of(r.Key, nil).String()}
 	result := p.result(id, r, nil)

@@ -17,10 +17,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// split maps the features of a FeatureCollection, which stays one record with one place in the order of its key. Each
-// feature is delivered, retried and dead-lettered by itself (docs/decisions/0010), or all of them together: then the error of
-// one is that of the record, and what is denied to one is denied to all (docs/decisions/0010). The marks of its outputs are
-// those of all its features.
+// split maps the features of a FeatureCollection. The collection stays one record with one place in the order of its
+// key. If its features are independent, each is delivered, retried and dead-lettered separately; otherwise the error of
+// one feature is the error of the record, and a mark that denies one feature denies all (docs/decisions/0010). Each
+// output has the marks of all features.
 func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *envelope.Content, marks retrytopics.Marks, denied error) (retrytopics.Result, error) {
 	c, err := p.collection(r, content)
 	c.result = retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(c.contents).String(), Marks: marks}}
@@ -37,7 +37,7 @@ func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *en
 		return c.result, nil
 	}
 	err = p.each(ctx, c)
-	if err == nil && !r.FailsWhole(c.result.Failed) { // what is told may be written elsewhere at once
+	if err == nil && !r.FailsWhole(c.result.Failed) { // a hook may write the result elsewhere at once
 		err = p.tell(ctx, c, 0, len(c.outputs))
 	}
 	if err != nil {
@@ -46,9 +46,9 @@ func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *en
 	return c.end(), nil
 }
 
-// end gives the result of a collection whose features have been mapped, or have failed by themselves.
+// end returns the result of a collection whose features are all mapped or have failed.
 func (c *collection) end() retrytopics.Result {
-	c.outputs = slices.DeleteFunc(c.outputs, func(out *kgo.Record) bool { return out == nil }) // refused when told
+	c.outputs = slices.DeleteFunc(c.outputs, func(out *kgo.Record) bool { return out == nil }) // refused by a hook
 	slices.SortFunc(c.result.Failed, func(a, b retrytopics.FailedPart) int { return a.Part.Index - b.Part.Index })
 	c.result.Outputs = c.outputs
 	of := c.result.Parts
@@ -68,12 +68,12 @@ func (c *collection) end() retrytopics.Result {
 	return c.result
 }
 
-// hashOf is the content hash of a collection: features and their order count, and nothing else. Of one feature it is that
-// of the feature.
+// hashOf returns the content hash of a collection, which depends on its features and their order alone. The hash of a
+// collection with one feature is that of the feature.
 func hashOf(contents [][]byte) idempotency.Hash { return idempotency.Of(contents...) }
 
-// partKeys are the keys of the outputs of one collection, and which part has each. Each output needs one of its own: it is
-// the key under which the feature is replaced or deleted later.
+// partKeys has the output keys of one collection, each with the number of its part. Each output needs its own key, by
+// which the feature is replaced or deleted later.
 type partKeys map[string]int
 
 func (k partKeys) take(i int, target *transform.Feature) error {
@@ -95,7 +95,7 @@ func (k partKeys) take(i int, target *transform.Feature) error {
 	return nil
 }
 
-// inPart says which feature of the collection an error is about.
+// inPart adds the number of the feature in the collection to an error.
 func inPart(i int, err error) error {
 	path := "/features/" + strconv.Itoa(i)
 	if e, ok := errors.AsType[*transform.Error](err); ok {

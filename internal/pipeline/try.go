@@ -17,8 +17,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// admit passes a record through the gates that come before any mapping and opens it. The consumer and the dry run of the replayer begin
-// with it, so a record that the one refuses does not pass the other.
+// admit applies the gates that precede the mapping to a record, and decodes it. Both the consumer and the replayer's dry
+// run use it, so they refuse the same records.
 func (m *Mapping) admit(ctx context.Context, r *retrytopics.Record) (envelope.Content, error) {
 	if err := m.gate(r); err != nil {
 		return envelope.Content{}, err
@@ -30,7 +30,7 @@ func (m *Mapping) admit(ctx context.Context, r *retrytopics.Record) (envelope.Co
 	return content, err
 }
 
-// gate refuses what must not even be decoded.
+// gate refuses records that must not be decoded.
 func (m *Mapping) gate(r *retrytopics.Record) error {
 	switch {
 	case r.Key == nil && m.cfg.Source.NullKeys == config.NullKeysReject:
@@ -48,15 +48,15 @@ func (m *Mapping) gate(r *retrytopics.Record) error {
 	return nil
 }
 
-// Tried is what is known of a record that passes.
+// Tried describes a record that passes.
 type Tried struct {
-	Version *int64 // what orders the events of its key; nil where the source offset does, and of a delete
-	Delete  bool   // it counts as newer than every event of its key before it
+	Version *int64 // orders the events of its key; nil for a delete, and if the source offset orders them
+	Delete  bool   // it is newer than every earlier event of its key
 }
 
-// Try opens and maps a record as [Pipeline.Handle] does and returns why the pipeline would refuse it, as far as that is known without
-// its remote steps and its database. The topics' limits are those of the record. A delete passes, and so does a feature that the mapping leaves out: it is
-// closed, not refused.
+// Try opens and maps a record as [Pipeline.Handle] does, without remote steps and database, and returns the error with
+// which the pipeline would refuse it. The limits of the topics are those of the record. Deletes pass, and so do features
+// that the mapping filters out, because they are closed and not refused.
 func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error) {
 	if r.Control == nil {
 		r.Control = &header.Control{}
@@ -86,7 +86,7 @@ func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error)
 	return Tried{Version: version}, err
 }
 
-// TryValue is [Mapping.Try] for a sample: a value that is not in a record, so that nothing is known of a key.
+// TryValue is [Mapping.Try] for a sample value without a record, whose key is unknown.
 func (m *Mapping) TryValue(ctx context.Context, value []byte) error {
 	content, err := m.Open(ctx, nil, value)
 	if err != nil || content.Delete {
@@ -103,8 +103,8 @@ func (m *Mapping) TryValue(ctx context.Context, value []byte) error {
 	return err
 }
 
-// tryFeature maps one feature and writes it, without remote steps. place returns the key of the output and the headers that the feature has
-// of its own, or refuses it.
+// tryFeature maps and encodes one feature without remote steps. place returns the key of the output and the feature's
+// own headers, or an error that refuses it.
 func (m *Mapping) tryFeature(
 	ctx context.Context, r *retrytopics.Record, f *transform.Feature, place func(*transform.Feature) ([]byte, []kgo.RecordHeader, error),
 ) error {
@@ -116,7 +116,7 @@ func (m *Mapping) tryFeature(
 	if err != nil {
 		return err
 	}
-	if len(m.cfg.Enrich) == 0 { // else a remote step may give what is missing
+	if len(m.cfg.Enrich) == 0 { // otherwise a remote step may set the missing property
 		if err := m.transformer.Validate(target); err != nil {
 			return err
 		}
@@ -131,7 +131,8 @@ func (m *Mapping) tryFeature(
 	return r.Fits(m.output(r, key, m.least(target, value), own...))
 }
 
-// least is the smallest output that remote steps may make of a feature: they set properties that the mapping has given already, too.
+// least returns the smallest output that remote steps could make of a feature, because they may replace properties that
+// the mapping has set.
 func (m *Mapping) least(target *transform.Feature, value []byte) []byte {
 	set := func(p transform.Member) bool {
 		return slices.ContainsFunc(m.cfg.Enrich, func(step config.EnrichStep) bool { _, sets := step.Set[p.Name]; return sets })
@@ -147,7 +148,8 @@ func (m *Mapping) least(target *transform.Feature, value []byte) []byte {
 	return nil
 }
 
-// checkRowKey refuses a key of an output that finds no row of the sink's table, when there is one.
+// checkRowKey refuses an output key that cannot identify a row of the sink's table. Without a table it accepts every
+// key.
 func (m *Mapping) checkRowKey(ctx context.Context, key []byte, target *transform.Feature) error {
 	table := m.cfg.Sink.PostGIS
 	if table == nil {
@@ -173,8 +175,8 @@ func (m *Mapping) checkRowKey(ctx context.Context, key []byte, target *transform
 	}
 }
 
-// tryParts is what the dry run does with a collection. Of features that fail by themselves it names the first, and how many
-// there are. Features that have their end are not judged.
+// tryParts is the dry run for a collection. If features fail separately, the error names the first one and their number.
+// It skips features that are already finished.
 func (m *Mapping) tryParts(ctx context.Context, r *retrytopics.Record, content *envelope.Content, denied error) (Tried, error) {
 	c, err := m.collection(r, content)
 	if err == nil && !c.apart {

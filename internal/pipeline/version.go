@@ -11,10 +11,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// version reads what orders the events of one key: nil when the configuration names no property, and the source offset
-// does. An RFC 3339 time counts in nanoseconds; a whole number (Unix seconds, milliseconds, a revision) counts as it is.
-// All events of a pipeline must use one form; source.version_form says which. One that lies too far ahead would supersede
-// every event of its key until its time has come, and is refused.
+// version returns the version that orders the events of one key. It returns nil if the configuration names no version
+// property; then the source offset orders them. An RFC 3339 time counts in nanoseconds; a whole number (Unix seconds,
+// milliseconds, a revision) counts as it is. All events of a pipeline must use the same form, which source.version_form
+// names. A version too far in the future is refused, because it would supersede every event of its key until then.
 func (m *Mapping) version(f *transform.Feature) (*int64, error) {
 	path := m.cfg.Source.Version
 	if path == "" {
@@ -36,14 +36,14 @@ func (m *Mapping) version(f *transform.Feature) (*int64, error) {
 	switch {
 	case err == nil && form.Times() && at.After(latest):
 		return nil, m.ahead(f, text, latest)
-	case err != nil || !form.Times() || at.Year() < 1678 || at.Year() > 2261: // what fits into nanoseconds
+	case err != nil || !form.Times() || at.Year() < 1678 || at.Year() > 2261: // the range of nanoseconds since 1970
 		return nil, versionError(f, classify.CodeCoercionFailed, "the property that orders the events of a feature is "+notOfForm(form))
 	}
 	n := at.UnixNano()
 	return &n, nil
 }
 
-// notOfForm says what a version is not.
+// notOfForm describes what is wrong with a version.
 func notOfForm(form config.VersionForm) string {
 	switch {
 	case !form.Numbers():
@@ -54,8 +54,8 @@ func notOfForm(form config.VersionForm) string {
 	return "neither an RFC 3339 time nor a whole number"
 }
 
-// ahead is the error of a version after the latest that is accepted. The clock is the consumer's: the timestamp of a record is
-// its producer's, unless the topic says otherwise (docs/decisions/0072).
+// ahead returns the error of a version after the latest accepted one. It compares with the consumer's clock, because the
+// producer usually sets the timestamp of a record (docs/decisions/0072).
 func (m *Mapping) ahead(f *transform.Feature, text string, latest time.Time) error {
 	limit := m.cfg.Source.MaxVersionAhead
 	return &transform.Error{
@@ -68,8 +68,8 @@ func (m *Mapping) ahead(f *transform.Feature, text string, latest time.Time) err
 	}
 }
 
-// newest is the version of a collection: that of its newest feature. Where features fail by themselves, those without a
-// version do.
+// newest returns the version of the newest feature of a collection. If features fail separately, those without a version
+// fail.
 func (m *Mapping) newest(c *collection) (newest *int64, err error) {
 	for i, f := range c.Features {
 		if f == nil {
