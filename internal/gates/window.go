@@ -123,10 +123,10 @@ func (w *window) merge(batch string) {
 	}
 }
 
-// flights are the attempts in flight. Until an attempt ends, it counts as one that does not fail, so fast failures do
-// not outrun slow successes that began earlier.
+// flights has the attempts in flight. Until an attempt ends, it counts as successful, so that fast failures do not
+// outrun slow successes that began earlier.
 type flights struct {
-	most    time.Duration // an attempt that lasts longer is dropped: its partition went to another instance
+	most    time.Duration // an attempt that lasts longer is dropped, because its partition went to another instance
 	open    map[header.Position]flight
 	first   int64            // first attempts of their records
 	all     int64            // including later attempts
@@ -201,7 +201,7 @@ func (f *flights) sweep(now time.Time) {
 	}
 }
 
-// Code says which tolerance is broken. It is a closed list (see [Codes]).
+// Code names the tolerance that is broken. It is a closed list (see [Codes]).
 type Code string
 
 // The codes.
@@ -214,7 +214,7 @@ const (
 // Codes lists every code.
 func Codes() []Code { return []Code{NullRate, TransientRate, DeadLetterRate} }
 
-// key is the key of the pipeline file that says what is tolerated.
+// key returns the key of the pipeline file that sets the tolerance.
 func (c Code) key() string {
 	return map[Code]string{
 		NullRate: "max_null_rate", TransientRate: "max_transient_rate", DeadLetterRate: "max_dead_letter_rate",
@@ -224,20 +224,20 @@ func (c Code) key() string {
 // Breach is one broken tolerance.
 type Breach struct {
 	Code     Code
-	Batch    string        // id of the batch that breaks it; "" when the window does
+	Batch    string        // ID of the batch that breaks it; "" for the window
 	Field    string        // of a null rate
-	Bad      int64         // how many
-	Of       int64         // of how many, those in flight included
-	InFlight int64         // records whose attempt has begun and not ended; they count as good ones
-	Limit    float64       // share that is tolerated
+	Bad      int64         // number of bad records
+	Of       int64         // number of records, including those in flight
+	InFlight int64         // records whose attempt has begun and not ended; they count as good
+	Limit    float64       // tolerated share
 	Over     time.Duration // length of the window; 0 for a batch
 }
 
-// Share is the rate, 0 to 1.
+// Share returns the rate, from 0 to 1.
 func (b Breach) Share() float64 { return share(b.Bad, b.Of) }
 
-// String says what was counted, what is tolerated, and where that is written: "120 of 600 records (20 %) failed transiently at
-// their first attempt within 10m; pipeline.tolerance.max_transient_rate is 10 %".
+// String returns the counts, the tolerated share and the key that sets it: "120 of 600 records (20 %) failed transiently
+// at their first attempt within 10m; pipeline.tolerance.max_transient_rate is 10 %".
 func (b Breach) String() string {
 	what := map[Code]string{
 		NullRate: "have no value in the field " + b.Field, TransientRate: "failed transiently at their first attempt", DeadLetterRate: "became dead letters",
@@ -254,7 +254,7 @@ func (b Breach) String() string {
 		b.Bad, b.Of, percent(b.Share()), what, where, flying, b.Code.key(), percent(b.Limit))
 }
 
-// percent has so many digits that a rate just above its limit is seen to be.
+// percent writes enough digits to distinguish a rate from a limit just below it.
 func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e6)/1e4, 'f', -1, 64) + " %"
 }
@@ -266,7 +266,8 @@ func share(bad, of int64) float64 {
 	return float64(bad) / float64(of)
 }
 
-// beyond is the decision: whether bad of so many is more than is tolerated. Of few records, one says nothing.
+// beyond reports whether the share of bad records exceeds the limit. It returns false for fewer records than least,
+// because few records prove nothing.
 func beyond(bad, of int64, limit float64, least int) bool {
 	return of >= int64(least) && share(bad, of) > limit
 }

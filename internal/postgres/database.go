@@ -21,23 +21,23 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Database is a pool of connections.
+// Database is a pool of connections. It is safe for concurrent use.
 type Database struct {
 	*pgxpool.Pool
-	What string // as it is shown: database parcels at db:5432
+	What string // its name in messages: database parcels at db:5432
 	URL  string // the same as a URL, without user and password
 }
 
-// Options say how a database is used.
+// Options configure a [Database].
 type Options struct {
-	// Key is the part of the configuration that names it, for errors.
+	// Key is the configuration key of the database, for errors.
 	Key string
-	// Timeout is how long a connection may take to be made.
+	// Timeout is the time limit for opening a connection.
 	Timeout time.Duration
-	// MaxConnections is how many there are at once.
+	// MaxConnections is the largest number of open connections.
 	MaxConnections int
-	// MaxMessage is how many bytes one message of the server may have: a row, an error, a notice. The driver reads it whole.
-	// Defaults to 16 MiB.
+	// MaxMessage limits one message of the server, in bytes: a row, an error or a notice. The driver reads a message
+	// whole. Defaults to 16 MiB.
 	MaxMessage int
 	// Parameters are set on each connection.
 	Parameters map[string]string
@@ -45,20 +45,20 @@ type Options struct {
 
 const defaultMaxMessage = 16 << 20
 
-// SourceError says that there is no usable connection string where it is kept, such as while a password is replaced.
+// SourceError means that the place of the connection string has no usable one, for example while a password is replaced.
 type SourceError struct{ error }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *SourceError) Unwrap() error { return e.error }
 
-// FailureCode is that of a login that is refused.
+// FailureCode is the code of a refused login.
 func (e *SourceError) FailureCode() classify.Code { return classify.CodeDBAccess }
 
-// FailureStage is left to the caller.
+// FailureStage leaves the stage to the caller.
 func (e *SourceError) FailureStage() classify.Stage { return "" }
 
-// Open reads the connection string. It connects at the first use, and reads the string again for each connection, so that a
-// password that was replaced in its file needs no restart.
+// Open returns a database whose connection string source returns. It connects at the first use. It calls source for each
+// connection, so a replaced password needs no restart.
 func Open(source func() (config.Secret, error), o Options) (*Database, error) {
 	dsn, err := source()
 	if err != nil {
@@ -88,7 +88,7 @@ func Open(source func() (config.Secret, error), o Options) (*Database, error) {
 		c.ConnConfig.RuntimeParams["application_name"] = "switchback"
 	}
 	maps.Copy(c.ConnConfig.RuntimeParams, o.Parameters)
-	pool, err := pgxpool.NewWithConfig(context.Background(), c) // it lives until Close
+	pool, err := pgxpool.NewWithConfig(context.Background(), c) // the pool lives until Close
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Key, err)
 	}
@@ -97,13 +97,14 @@ func Open(source func() (config.Secret, error), o Options) (*Database, error) {
 	return &Database{Pool: pool, What: fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port), URL: u.String()}, nil
 }
 
-// unparsable does not wrap the library's text, which may quote the string.
+// unparsable returns the error of an unusable connection string. It does not wrap the library's error, which may quote
+// the string.
 func unparsable(o Options) error {
 	return fmt.Errorf("%s: the connection string does not parse; write it as postgres://user:password@host:port/database", o.Key)
 }
 
-// Lost wraps the error of a statement; nil stays nil. An error of a lost connection becomes one of the network, because the driver's own
-// error for it has no type. A message beyond the bound is an answer that was not agreed upon.
+// Lost wraps the error of a statement and returns nil for nil. The error of a lost connection becomes a network error,
+// because the driver has no type for it. A message beyond the limit becomes a bad response.
 func (d *Database) Lost(err error) error {
 	if err == nil {
 		return nil
@@ -119,34 +120,34 @@ func (d *Database) Lost(err error) error {
 	return fmt.Errorf("%s: %w", d.What, err)
 }
 
-// answerError is an answer of the server that is not read.
+// answerError is a response of the server that is too large to read.
 type answerError struct{ error }
 
 func (e *answerError) Unwrap() error { return e.error }
 
-// FailureCode is that of an answer that was not agreed upon.
+// FailureCode is the code of a bad response.
 func (e *answerError) FailureCode() classify.Code { return classify.CodeBadResponse }
 
-// FailureStage is left to the caller.
+// FailureStage leaves the stage to the caller.
 func (e *answerError) FailureStage() classify.Stage { return "" }
 
-// Connecting says whether a failure is one of getting a connection: of the network, of TLS, of the login, or of where the connection
-// string is kept.
+// Connecting reports whether an error concerns getting a connection: the network, TLS, the login, or the place of the
+// connection string.
 func Connecting(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, unreadable := errors.AsType[*SourceError](err)
 	return connecting || unreadable
 }
 
-// WriteRefused says that a statement would have written where nothing may be (SQLSTATE 25006): in a transaction that only
-// reads, or on a standby, such as the primary of before a failover.
+// WriteRefused reports whether the server refused a write because the transaction or the server is read-only (SQLSTATE
+// 25006), for example on a standby after a failover.
 func WriteRefused(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && said.Code == "25006"
 }
 
-// StatementTimeout is when the server gives up: a little before its client does, so that it says so and the connection lives
-// on.
+// StatementTimeout returns the time limit of the server. It is a little shorter than the client's, so that the server
+// reports the timeout and the connection stays usable.
 func StatementTimeout(timeout time.Duration) time.Duration {
 	return max(timeout-timeout/10, time.Millisecond)
 }

@@ -1,5 +1,5 @@
-// Package postgres opens a database of PostgreSQL for many short transactions, and says in its errors which one it is, but
-// never how to get in.
+// Package postgres opens a PostgreSQL database for many short transactions. Its errors name the database, but no secret
+// of the connection string.
 //
-// It knows no statements: what is asked of the database, its users say.
+// The package has no statements of its own: its users write them.
 package postgres
