@@ -104,7 +104,7 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	}
 	before := d.topics()
 	d.want(cli.ExitRuntime, "list", "--brokers", at[1], "--topic", "payment.DLT").says("topic does not exist: payment.DLT", "The cluster has features.dlq, ", "payments.DLT")
-	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "102", "--execute", "--reason", "fixed")...).says("nobody has confirmed it", "--expect 102 --origin payments --execute --reason fixed")
+	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "102", "--execute", "--reason", "fixed")...).says("nobody has confirmed the topics", "--expect 102 --origin payments --execute --reason fixed")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--reason", "fixed", "--replay-id", "r1")...).says("102 to put back (payments: 102)", "--expect 102 --replay-id r1 --origin payments")
 	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "7", "--origin", "payments", "--execute", "--reason", "x")...).
 		says("payments.DLT.replayer-status", "--all --expect 7 --origin payments --execute --reason x --create-topics") // before it counts
@@ -165,9 +165,9 @@ func TestAnyDLQ_C4_reopensWhatWasPutBackOnlyByAWord(t *testing.T) {
 	d.want(cli.ExitDone, with(at, "groups", "-o", "table")...).prints("\n       2 put back\n", "      1         3          0  ")
 	d.want(cli.ExitDone, with(at, "list", "-o", "table", "--status", "discarded")...).counts(2, "  put back  ")
 	d.want(cli.ExitDone, with(at, "show", "dlq-0-1", "-o", "table")...).prints("  status         put back since ")
-	const told = "2 of these were put back into payments already, and none of them is known to have died again: after reopening, a replay sends them a second time"
-	d.want(cli.ExitRefused, with(at, "reopen", "--all")...).says(told, "without --including-put-back").prints(`"put_back":2`)
-	d.want(cli.ExitPartly, with(at, "reopen", "--all", "--execute", "--reason", "x")...).prints(`"left":2`, "it was put back into payments already, at ")
+	const told = "2 of these were already put back into payments, and none of them is known to have died again: after reopening, a replay sends them a second time"
+	d.want(cli.ExitRefused, with(at, "reopen", "--all")...).says(told, "Without --including-put-back").prints(`"put_back":2`)
+	d.want(cli.ExitPartly, with(at, "reopen", "--all", "--execute", "--reason", "x")...).prints(`"left":2`, "it was already put back into payments at ")
 	d.want(cli.ExitRefused, with(at, "replay", "--id", "dlq-0-1")...).prints("replayer reopen --including-put-back")
 	reopen := with(at, "reopen", "--all", "--including-put-back", "--reason", "x")
 	d.want(cli.ExitRefused, reopen...).says(told+".\n", " --including-put-back --all --execute")
@@ -235,12 +235,12 @@ func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
 	before := d.topics()
 	d.want(cli.ExitRefused, with(at, "replay")...)
 	d.prints(
-		"it is the DLQ itself", "the replayer keeps there what it knows of this DLQ", "it is an internal topic of Kafka", "that is no name of a topic", "there is no such topic",
-		"no header names a topic that it can have come from: say with --to where it goes", "a Switchback pipeline wrote it",
+		"it is the DLQ itself", "the replayer keeps its states of this DLQ there", "it is an internal topic of Kafka", "it is not a topic name", "there is no such topic",
+		"no header names the topic that it came from: name a topic with --to", "a Switchback pipeline wrote it",
 	)
 	d.want(cli.ExitNothing, with(at, "replay", "--all", "--execute", "--reason", "x", "--create-topics")...)
 	for words, to := range map[string]string{
-		"it is the DLQ itself": paymentsDLT, "there is no such topic": "nowhere", "that is no name of a topic": "a b", "keeps there what it knows": paymentsDLT + ".replayer-audit",
+		"it is the DLQ itself": paymentsDLT, "there is no such topic": "nowhere", "it is not a topic name": "a b", "keeps its states of this DLQ there": paymentsDLT + ".replayer-audit",
 		"it is an internal topic": "__consumer_offsets",
 	} {
 		d.want(cli.ExitUsage, with(at, "replay", "--to", to)...).says(words)
@@ -264,7 +264,7 @@ func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
 	keyless := d.died("balances", 0, 1, "", "1")
 	keyless.Key = nil
 	d.put(d.died("payments", 9, 1, "k9", "9"), d.died("balances", 0, 2, "k", "2"), keyless)
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("(balances: 1, payments: 1)", "Kafka takes no record without a key there")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("(balances: 1, payments: 1)", "Kafka refuses records without a key there")
 	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...).prints("which --origin does not name")
 	expect.Equal(t, [2]int{len(d.read("payments")), len(d.read("balances"))}, [2]int{1, 0}, "records put back")
 }
@@ -311,7 +311,7 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("topic balances is compacted and has a newer value of its key", "2 to put back (balances: 2), 0 duplicates, 3 left")
 	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan")...)
 	d.put(value("balances", "later", "2"))
-	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...).said("It came since the plan was made: make a new plan", "put back       1")
+	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...).said("The plan is older than this value: make a new plan", "put back       1")
 	expect.Equal(t, fmt.Sprint(d.values("balances")), "map[changed:2 deleted: later:2 still:fixed]", "the topic")
 	force := with(at, "replay", "--id", "dlq-0-0", "--origin", "balances", "--force-version", "--reason", "the newer one is wrong", "-o", "table")
 	d.want(cli.ExitRefused, force...).said("overwrites newer data", "will overwrite newer data: 1, forced")
@@ -339,9 +339,9 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	random := make([]byte, 3000) // no compressor makes it small
 	must.Get(rand.Read(random))(t)
 	d.put(d.died("small", 0, 1, "large", string(random)), d.died("small", 0, 2, "dense", strings.Repeat("0", 5000)), d.died("small", 0, 3, "grows", `{"a":1}`))
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("topic small does not take so large a record, even compressed (max.message.bytes)", "2 to put back (small: 2)")
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-2", "--filter", `printf '"%s"' "$(head -c 3000 /dev/urandom | base64 -w 0)"`)...).said("topic small does not take so large a record", "0 to put back")
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--keep-timestamp")...).said("it is older than what topic \"small\" keeps or takes", "0 to put back")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("topic small does not accept a record of this size, even compressed (max.message.bytes)", "2 to put back (small: 2)")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-2", "--filter", `printf '"%s"' "$(head -c 3000 /dev/urandom | base64 -w 0)"`)...).said("topic small does not accept a record of this size", "0 to put back")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--keep-timestamp")...).said("it is older than topic \"small\" keeps or accepts", "0 to put back")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--to", "payments", "--keep-timestamp", "--execute", "--reason", "x", "--create-topics")...)
 	for _, r := range d.read("payments") {
 		expect.That(t, r.Timestamp.Equal(produced), "%s has the timestamp %s", r.Key, r.Timestamp)

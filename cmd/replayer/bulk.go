@@ -30,7 +30,7 @@ func (b *bulk) register(cmd *cobra.Command) {
 
 func (b *bulk) registerExpect(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&b.expect, "expect", -1, fmt.Sprintf(
-		"refuse when another number of dead letters would be changed; mandatory above %d off a terminal", replay.ManyLetters))
+		"refuse when another number of dead letters would be changed; mandatory above %d without a terminal", replay.ManyLetters))
 }
 
 // check refuses a change of all dead letters without --all.
@@ -39,7 +39,7 @@ func (b *bulk) check(f deadletters.Filter, execute bool) error {
 	case b.all && !unfiltered(f):
 		return cli.UsageError("--all and a filter contradict each other: leave one of them out")
 	case execute && !b.all && unfiltered(f):
-		return exit(cli.ExitRefused, errors.New("refused: no filter is given, so every dead letter would be changed; nothing was. Choose dead letters by flags, or say --all"))
+		return exit(cli.ExitRefused, errors.New("refused: no filter is given, so every dead letter would be changed; nothing was changed. Select dead letters by flags, or add --all"))
 	}
 	return nil
 }
@@ -75,13 +75,13 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 	return func(letters int) error {
 		switch {
 		case b.expect >= 0 && letters != b.expect:
-			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, cli.Count(letters, "dead letter")))
+			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect is %d, but %s would be changed now; nothing was changed. See which with a dry run (without --execute)", b.expect, cli.Count(letters, "dead letter")))
 		case b.expect >= 0, letters <= replay.ManyLetters:
 			return nil
 		case a.asks():
 			return a.ask(ctx, "This changes "+cli.Count(letters, "dead letter")+". Type the number", strconv.Itoa(letters))
 		}
-		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
+		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was changed. More than %d need --expect N; a dry run (without --execute) prints it",
 			cli.Count(letters, "dead letter"), replay.ManyLetters))
 	}
 }
@@ -135,11 +135,11 @@ func (a *app) ownTopics(ctx context.Context, s *replay.Service, c *creating, com
 	}
 	switch {
 	case c.on:
-		fmt.Fprintf(a.env.Err, "Making %s\n", made)
+		fmt.Fprintf(a.env.Err, "Creating %s\n", made)
 	case a.asks():
-		err = a.ask(ctx, "What is changed has to be kept: once for this DLQ, this is made: "+made+"\nType yes", "yes")
+		err = a.ask(ctx, "States must be stored. Once for this DLQ, this is created: "+made+"\nType yes", "yes")
 	default:
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: what is changed has to be kept, and %s\nTo make it and go on:\n  %s --%s", why, command, createFlag))
+		err = exit(cli.ExitRefused, fmt.Errorf("refused: states must be stored, and %s\nTo create it and continue:\n  %s --%s", why, command, createFlag))
 	}
 	if err != nil {
 		return err
@@ -151,8 +151,8 @@ func (a *app) ownTopics(ctx context.Context, s *replay.Service, c *creating, com
 // nothing is missing.
 func (a *app) missingState(ctx context.Context, s *replay.Service) (made, why string, create func() error, err error) {
 	if path := s.MissingState(); path != "" {
-		const loses = "Other machines see nothing of it: no list of what was put back, no lease. Run all replays of this DLQ with this directory, on one machine, from a local disk. When it is lost, all dead letters are pending again, and would go back again."
-		why = fmt.Sprintf("there is no state in %s; nothing was changed. If it was there before, restore it: without it, dead letters that went back go back again.\n%s", path, loses)
+		const loses = "Other machines see nothing of it: no list of what was put back, no lease. Run all replays of this DLQ with this directory, on one machine, from a local disk. If it is lost, all dead letters are pending again, and a replay sends them again."
+		why = fmt.Sprintf("there is no state in %s; nothing was changed. If it existed before, restore it: without it, dead letters that were put back go back again.\n%s", path, loses)
 		return "directory " + path + "\n" + loses, why, s.CreateState, nil
 	}
 	missing, err := s.MissingTopics(ctx)
@@ -164,7 +164,7 @@ func (a *app) missingState(ctx context.Context, s *replay.Service) (made, why st
 		lines = append(lines, "  "+t.String())
 	}
 	list := strings.Join(lines, "\n")
-	why = fmt.Sprintf("there are no topics for that; nothing was changed. They are:\n%s\nOn a cluster that allows no topics, --state-dir keeps it in a directory of this machine. "+
-		"On one with ACLs, this prints what is needed:\n  replayer acls %s --principal User:NAME --target TOPIC", list, a.place())
+	why = fmt.Sprintf("the topics for them do not exist; nothing was changed. They are:\n%s\nOn a cluster that allows no new topics, --state-dir stores them in a directory of this machine. "+
+		"On a cluster with ACLs, this prints the needed ones:\n  replayer acls %s --principal User:NAME --target TOPIC", list, a.place())
 	return "topics:\n" + list, why, func() error { return s.CreateTopics(ctx, missing) }, nil
 }

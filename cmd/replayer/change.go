@@ -72,7 +72,7 @@ without --including-put-back: another replay would send it a second time.`},
 
 func (a *app) runChange(ctx context.Context, c *change) error {
 	if c.lost && a.alone() {
-		return cli.UsageError("--lost needs a pipeline: of this DLQ nobody is known who reads what was put back")
+		return cli.UsageError("--lost needs a pipeline: for this DLQ it is unknown who reads what was put back")
 	}
 	filter, err := a.filter(&c.sel)
 	if err != nil {
@@ -154,10 +154,10 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 // warnPutBack warns of dead letters that a replay would send a second time.
 func (a *app) warnPutBack(c *change, topics map[string]int) {
 	for _, topic := range slices.Sorted(maps.Keys(topics)) {
-		text := fmt.Sprintf("%d of these were put back into %s already, and none of them is known to have died again: after reopening, a replay sends them a second time.",
+		text := fmt.Sprintf("%d of these were already put back into %s, and none of them is known to have died again: after reopening, a replay sends them a second time.",
 			topics[topic], cli.CleanText(topic, cli.OneLine))
 		if !c.putBack {
-			text += " They are left as they are without --including-put-back."
+			text += " Without --including-put-back they are left as they are."
 		}
 		fmt.Fprintln(a.env.Err, text)
 	}

@@ -77,7 +77,7 @@ func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 	d := newDesk(t, true).fill()
 	fix := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
 	d.want(cli.ExitDone, fix...).prints("/geometry/coordinates", "today's transform passes")
-	d.says("1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them", "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates=")
+	d.says("1 dead letter selected: 1 can be edited this way, and today's transform would pass 1 of them", "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates=")
 	d.want(cli.ExitDone, append(fix, "--execute", "--reason", "uncrossed")...)
 	d.write("merge.json", []byte(`{"properties":{"checked":true}}`))
 	again := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--merge", "@merge.json", "--execute", "--reason", "checked"}
@@ -240,7 +240,7 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	d.want(cli.ExitDone, "cancel", "-c", "pipeline.yaml", "--actor", "bo", "fix")
 	code := <-ended
 	expect.That(t, code == cli.ExitStopped && strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached"), "exit %d: %s", code, &first.err)
-	expect.That(t, bytes.Contains(first.err.Bytes(), []byte("To go on with what is left:\n  replayer replay")), "%s", &first.err)
+	expect.That(t, bytes.Contains(first.err.Bytes(), []byte("To continue with the rest:\n  replayer replay")), "%s", &first.err)
 	r := d.status("fix")
 	expect.That(t, r.Job.State == control.JobCancelled && r.Job.NotReached == 3 && r.UnderWay == 1, "%+v, %+v", r.Job, r)
 	d.want(cli.ExitNothing, "pause", "-c", "pipeline.yaml", "nobody's")

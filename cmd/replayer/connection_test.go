@@ -78,18 +78,18 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	at := d.alone()
 	before := d.topics()
 	d.want(cli.ExitUsage, append(slices.Clone(at), "edit", "--topic", "orders-dlt", "--id", "dlq-0-1", "--set", "a=b c")...)
-	d.says("the DLQ of other software is not written to", "replayer replay --brokers "+at[1]+" --topic orders-dlt --id dlq-0-1 --set 'a=b c'")
+	d.says("edit does not write to the DLQ of other software", "replayer replay --brokers "+at[1]+" --topic orders-dlt --id dlq-0-1 --set 'a=b c'")
 	for words, args := range map[string][]string{
 		"--topic: no DLQ is named":      {"list"},
 		"no DLQ is named; give its":     {"replay"},
 		"--target: to which topics":     {"acls", "--topic", "orders-dlt", "--principal", "User:x"},
 		"--lost needs a pipeline":       {"reopen", "--topic", "orders-dlt", "--lost"},
-		"at least one replay is needed": {"replay", "--topic", "orders-dlt", "--max-replays", "0"},
+		"use at least 1":                {"replay", "--topic", "orders-dlt", "--max-replays", "0"},
 		"leave --origin out":            {"plan", "--topic", "orders-dlt", "-f", "p.plan", "--to", "a", "--origin", "b"},
 		"--wait needs a pipeline":       {"replays", "--topic", "orders-dlt", "r1", "--wait"},
 		"leave --brokers":               {"list", "-c", "pipeline.yaml", "--topic", "orders-dlt"},
 		"--geojson needs the pipeline":  {"show", "--geojson", "--topic", "orders-dlt", "x"},
-		"is no name of a topic":         {"list", "--topic", "orders/dlt"},
+		"is not a topic name":           {"list", "--topic", "orders/dlt"},
 		"unknown dialect \"esperanto\"": {"list", "--topic", "orders-dlt", "--dialect", "esperanto"},
 	} {
 		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...).says(words)

@@ -49,7 +49,7 @@ The DLQ of other software is not written to: replayer replay changes its dead le
 	f.rewriting.register(cmd, "What they become")
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
-	flags.IntVar(&f.show, "show", 5, "show the differences of so many dead letters in a table (json and ndjson have all)")
+	flags.IntVar(&f.show, "show", 5, "show the differences of this many dead letters in a table (json and ndjson have all)")
 	return cmd
 }
 
@@ -69,10 +69,10 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 		return err
 	}
 	if edit == nil || !edit.Changes() {
-		return cli.UsageError("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
+		return cli.UsageError("name the change with --set, --expr, --patch, --merge or --filter")
 	}
 	if a.alone() {
-		return cli.UsageError("the DLQ of other software is not written to, and replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
+		return cli.UsageError("edit does not write to the DLQ of other software; replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
 			a.place(), flagsOf(filter), allFlag(filter), a.typed(rewritingFlags()...))
 	}
 	s, err := a.service(ctx)
@@ -120,9 +120,9 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if letters == 0 {
 		return nothing()
 	}
-	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", cli.Count(letters, "dead letter"), fit, pass)
+	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited this way, and today's transform would pass %d of them\n", cli.Count(letters, "dead letter"), fit, pass)
 	if fit == 0 {
-		return exit(cli.ExitNothing, errors.New("no dead letter can be edited so"))
+		return exit(cli.ExitNothing, errors.New("no dead letter can be edited this way"))
 	}
 	return a.refused(a.editing(filter, f.bulk.expectFlag(letters)), f.consent.reason)
 }

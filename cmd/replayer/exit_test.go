@@ -54,14 +54,14 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"replay", "-c", "pipeline.yaml", "--to", "features.dlq"}, "belongs to this pipeline"},
 		{[]string{"plan", "-c", "pipeline.yaml"}, "-f"},
 		{[]string{"plan", "-c", "pipeline.yaml", "-f", "pipeline.yaml"}, "never overwritten"},
-		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p.plan", "--code", "x"}, "--code: a plan says which dead letters go back"},
-		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p.plan", "--to", "t"}, "--to: a plan says"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p.plan", "--code", "x"}, "--code: the plan determines this"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p.plan", "--to", "t"}, "--to: the plan determines"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "nowhere.jsonl"}, "nowhere.jsonl"},
-		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "pipeline.yaml"}, "no plan begins like this"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "pipeline.yaml"}, "not the first line of a plan"},
 		{[]string{"replays", "-c", "pipeline.yaml", "--wait"}, "id of one replay"},
 		{[]string{"replays", "-c", "pipeline.yaml", "r1", "--watch"}, "leave the id out"},
 		{[]string{"replays", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
-		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
+		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "lost replays have the status replaying"},
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--including-put-back"}, "[lost including-put-back]"},
 		{[]string{"index", "-c", "pipeline.yaml", "--check", "--rebuild"}, "[check rebuild]"},
 	} {
@@ -219,17 +219,17 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
 	d, at := payments(t, false)
 	for want, args := range map[string][]string{
-		"give one of":            {"--set", "a=1", "--filter", "cat"},
-		"write value.field":      {"--expr", "upper(value.a)"},
-		"--schema: ":             {"--schema", "nowhere.json"},
-		"--patch: it is no JSON": {"--patch", "[{"},
-		"needs some time":        {"--filter", "cat", "--filter-timeout", "0s"},
+		"give one of":                   {"--set", "a=1", "--filter", "cat"},
+		"write value.field":             {"--expr", "upper(value.a)"},
+		"--schema: ":                    {"--schema", "nowhere.json"},
+		"--patch: it is not valid JSON": {"--patch", "[{"},
+		"use a positive duration":       {"--filter", "cat", "--filter-timeout", "0s"},
 	} {
 		d.want(cli.ExitUsage, with(at, append([]string{"replay"}, args...)...)...).says(want)
 	}
 	own := anotherDesk(t, false).fill()
 	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--set", "properties.a=1").says("replayer edit")
-	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`).says("can be edited so")
+	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`).says("can be edited this way")
 	own.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
 }
 

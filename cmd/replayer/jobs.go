@@ -66,7 +66,7 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 // goOnAfterCancel prints the command that continues a change after an operator cancelled it or another replayer ended it.
 func (a *app) goOnAfterCancel(err error, command string) {
 	if isCancelled(err) || errors.Is(err, replay.ErrFenced) {
-		fmt.Fprintf(a.env.Err, "To go on with what is left%s:\n  %s\n", counting(command), command)
+		fmt.Fprintf(a.env.Err, "To continue with the rest%s:\n  %s\n", counting(command), command)
 	}
 }
 

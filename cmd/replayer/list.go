@@ -116,7 +116,7 @@ func (a *app) letterTable(ctx context.Context, s *dlq.Service, q dlqindex.Query)
 	}
 	fmt.Fprintf(a.env.Err, "%s%s%s", t.rest(), of, cli.Count(listed, "dead letter"))
 	if broken > 0 {
-		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
+		fmt.Fprintf(a.env.Err, ", %d of them not fully readable (!): replayer show ID says what is wrong", broken)
 	}
 	fmt.Fprintln(a.env.Err)
 	return nil
@@ -177,7 +177,7 @@ func (a *app) runExport(ctx context.Context, sel *selection, format dlq.Format) 
 	}
 	said := cli.Count(done.Letters, "dead letter")
 	if done.NoPlace > 0 {
-		said += fmt.Sprintf(", %d of them no feature that can be decoded: their geometry is null", done.NoPlace)
+		said += fmt.Sprintf(", %d of them without a feature that can be decoded: their geometry is null", done.NoPlace)
 	}
 	if done.Gone > 0 {
 		said += fmt.Sprintf(", %d of them without bytes: the topic no longer has them", done.Gone)

@@ -28,10 +28,10 @@ const (
 
 func (g *going) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&g.o.ID, replayIDFlag, "", "name of the replay (default: made from time and chance)")
+	f.StringVar(&g.o.ID, replayIDFlag, "", "name of the replay (default: the time and a random part)")
 	f.StringVar(&g.o.To, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
 	f.StringSliceVar(&g.o.Origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
-	f.IntVar(&g.o.MaxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back so often")
+	f.IntVar(&g.o.MaxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back this often")
 	f.BoolVar(&g.o.KeepTimestamp, keepTimeFlag, false, "without a pipeline: give what goes back the timestamps of the records that died")
 }
 
@@ -43,7 +43,7 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 	case !a.alone() && (len(o.Origins) > 0 || o.MaxReplays != usualReplays || o.KeepTimestamp):
 		return o, cli.UsageError("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
 	case o.MaxReplays < 1:
-		return o, cli.UsageError("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, o.MaxReplays)
+		return o, cli.UsageError("--%s is %d; use at least 1", maxReplaysFlag, o.MaxReplays)
 	case o.To != "" && len(o.Origins) > 0:
 		return o, cli.UsageError("--to sends all dead letters to one topic: leave --%s out", originFlag)
 	}
@@ -81,7 +81,7 @@ func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan
 	}
 	found, err := s.Audiences(ctx, p)
 	if err != nil {
-		fmt.Fprintf(a.env.Err, "which consumer groups see the records again is not known: %s\n", cli.CleanText(err.Error(), cli.OneLine))
+		fmt.Fprintf(a.env.Err, "it is unknown which consumer groups read the records again: %s\n", cli.CleanText(err.Error(), cli.OneLine))
 		return
 	}
 	groups := map[string][]string{}
@@ -91,11 +91,11 @@ func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan
 	for _, topic := range slices.Sorted(maps.Keys(p.Targets())) {
 		switch read := groups[topic]; len(read) {
 		case 0:
-			fmt.Fprintf(a.env.Err, "No consumer group has committed an offset of %s: nobody may read what goes back.\n", topic)
+			fmt.Fprintf(a.env.Err, "No consumer group has committed an offset of %s: possibly nobody reads what goes back.\n", topic)
 		case 1:
-			fmt.Fprintf(a.env.Err, "%s is read by the group %s; --watch-group waits until it has passed what goes back.\n", topic, read[0])
+			fmt.Fprintf(a.env.Err, "%s is read by the group %s; --watch-group waits until it has read what goes back.\n", topic, read[0])
 		default:
-			fmt.Fprintf(a.env.Err, "warning: %s is read by %d groups, and each sees the records again: %s\n", topic, len(read), strings.Join(read, ", "))
+			fmt.Fprintf(a.env.Err, "warning: %s is read by %d groups, and each reads the records again: %s\n", topic, len(read), strings.Join(read, ", "))
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) 
 		return a.ask(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.\nType yes", targetsText(p)), "yes")
 	}
 	a.takeOrigins(p)
-	return exit(cli.ExitRefused, fmt.Errorf("refused: the headers of the dead letters name where they go (%s), and nobody has confirmed it; nothing was put back. Confirm the topics with --%s, or send all to one with --to:\n  %s",
+	return exit(cli.ExitRefused, fmt.Errorf("refused: nobody has confirmed the topics that the headers of the dead letters name (%s); nothing was put back. Confirm them with --%s, or send all dead letters to one topic with --to:\n  %s",
 		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.sending.o.IncludingFailing)), f.consent.reason)))
 }
 

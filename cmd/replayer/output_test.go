@@ -305,5 +305,5 @@ func TestNote_S4_6_isShownWithItsGroup(t *testing.T) {
 	d.want(cli.ExitDone, "note", "-c", "pipeline.yaml", "--remove", g.ID)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "table").hides("note by")
 	alone := append(append([]string{}, d.alone()...), "note", "--topic", "features.dlq")
-	d.want(cli.ExitUsage, append(alone, g.ID, "text")...).says("the first change of a dead letter makes it")
+	d.want(cli.ExitUsage, append(alone, g.ID, "text")...).says("the first change of a dead letter creates it")
 }

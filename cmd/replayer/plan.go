@@ -32,7 +32,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			force, err := forcing.why(reason)
 			if err == nil && reason != "" && !forcing.on {
-				err = cli.UsageError("a plan changes nothing and needs no --reason; it says why it was made with --force-version")
+				err = cli.UsageError("a plan changes nothing: --reason is only for --force-version")
 			}
 			if err != nil {
 				return err
@@ -66,7 +66,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return err
 	}
 	if file == "" {
-		return cli.UsageError("where to? Name the plan's file with -f, for example: -f plan.jsonl")
+		return cli.UsageError("name the file of the plan with -f, for example: -f plan.jsonl")
 	}
 	if _, err := os.Lstat(file); err == nil {
 		return cli.UsageError("%s exists; a plan is never overwritten", file)
@@ -112,7 +112,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	new(creating).register(allowed)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && f.Name != "plan" && f.Name != forceVersionFlag && f.Name != programFlag && allowed.Flags().Lookup(f.Name) == nil && err == nil {
-			err = cli.UsageError("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
+			err = cli.UsageError("--%s: the plan determines this: leave the flag out, or make another plan with it", f.Name)
 		}
 	})
 	return err
@@ -120,7 +120,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 
 // tellAge prints the age of the forecast of a plan, and whether the plan was executed before.
 func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) error {
-	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a dead letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.env.Err, "This is the forecast from %s, when the plan was made; a dead letter whose state changed since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
 	done, err := s.Status(ctx, p.ID)
 	if errors.Is(err, replay.ErrNoReplay) {
 		return nil
@@ -128,7 +128,7 @@ func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) erro
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer replays %s %s\n",
+	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or completely: %s put back, %d closed as duplicates; see replayer replays %s %s\n",
 		cli.Count(done.Attempted, "dead letter"), done.Duplicates, a.place(), p.ID)
 	return err
 }
@@ -147,7 +147,7 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 	case errors.Is(err, context.Canceled):
 		return false, err
 	case err != nil:
-		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is not known which mapping the instances of %s run: %v", p.Pipeline, err), cli.OneLine))
+		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is unknown which mapping the instances of %s run: %v", p.Pipeline, err), cli.OneLine))
 		return false, nil
 	}
 	whose := a.configFile
@@ -158,14 +158,14 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 		fmt.Fprintln(a.env.Err, cli.CleanText(line, cli.OneLine))
 	}
 	if c.Differs() {
-		fmt.Fprintln(a.env.Err, "Warning: what is to be expected was found with a mapping that is not the one of every running instance. They may make something else of each dead letter.")
+		fmt.Fprintln(a.env.Err, "Warning: the forecast was made with a mapping that not every running instance has. Their results may differ.")
 	}
 	return c.Differs(), nil
 }
 
 // differentMapping returns the error of a replay that instances with another mapping prevent. compareMappings printed the instances.
 func (a *app) differentMapping(p *plan.Plan) error {
-	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, since running instances have another mapping than %s (see above); "+
+	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, because running instances have another mapping than %s (see above); "+
 		"restart all of them with the same pipeline file, or make the plan with the file that they run; --%s goes on as it is", p.ID, mappingFlag))
 }
 
@@ -176,7 +176,7 @@ func (a *app) runningMappings(ctx context.Context, s *replay.Service) {
 	}
 	c, err := s.Mappings(ctx, nil)
 	if err != nil {
-		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is not known which mapping the running instances have: %v", err), cli.OneLine))
+		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is unknown which mapping the running instances have: %v", err), cli.OneLine))
 		return
 	}
 	for _, line := range c.Lines(a.configFile) {

@@ -126,7 +126,7 @@ func TestAudience_S4_8_C4(t *testing.T) {
 		}
 		must.Do(t, kadm.NewClient(d.writer).CommitAllOffsets(t.Context(), group, offsets))
 	}
-	for _, want := range []string{"No consumer group has committed an offset of payments", "payments is read by the group billing (lag 0); --watch-group", "warning: payments is read by 2 groups, and each sees the records again: billing (lag 0), fraud (lag 0)"} {
+	for _, want := range []string{"No consumer group has committed an offset of payments", "payments is read by the group billing (lag 0); --watch-group", "warning: payments is read by 2 groups, and each reads the records again: billing (lag 0), fraud (lag 0)"} {
 		d.want(cli.ExitRefused, with(at, "replay")...).says(want)
 		if strings.HasPrefix(want, "No") {
 			commit("billing", 0)

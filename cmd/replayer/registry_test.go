@@ -153,12 +153,12 @@ func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
 		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), payment(t, 7+i/2%2, fmt.Sprintf(`{"cents":%d,"status":"OPEN","note":null}`, i))))
 	}
 	down.Store(true)
-	d.want(cli.ExitRuntime, with(at, "plan", "-f", "down.plan", "--set", "status=PENDING")...).said("the schema registry cannot be asked")
+	d.want(cli.ExitRuntime, with(at, "plan", "-f", "down.plan", "--set", "status=PENDING")...).said("the schema registry cannot be used")
 	down.Store(false)
 	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "--set", "status=PENDING")...)
 	down.Store(true)
 	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "json", "--canary", "2", "--grace", "0s")
-	d.want(cli.ExitPartly, back...).said("the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
+	d.want(cli.ExitPartly, back...).said("the schema registry cannot be used", "replayer replay --brokers", "--plan fix.plan")
 	var result struct{ Reinjected int }
 	d.decode(&result)
 	expect.That(t, result.Reinjected == 2 && len(d.read("payments")) == 2, "%+v", result)
@@ -196,7 +196,7 @@ func TestSubject_C4_writesWithItsLatestSchema(t *testing.T) {
 	at = append(at, "--registry", registry(t, nil, func() int { return 13 }))
 	d.want(cli.ExitUsage, with(at, "replay", "--subject", "nobody")...).said(`get the latest schema of "nobody": 404 Subject not found`)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--subject", "proto-value")...).said("0 to put back", "neither Avro nor JSON Schema")
-	d.want(cli.ExitRuntime, with(at, "replay", "--subject", "bad-value")...).said("the schema registry cannot be asked", "the answer has no id")
+	d.want(cli.ExitRuntime, with(at, "replay", "--subject", "bad-value")...).said("the schema registry cannot be used", "the answer has no id")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--all", "--subject", "payments-value")...)
 	d.said("changes the schema", "changes nothing", "4 to put back (payments: 4)", "written with schema 13, the latest of subject payments-value", "only found", "fee", "cents", "--subject payments-value")
 	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--subject", "payments-value", "--execute", "--reason", "x", "--create-topics")...)
@@ -231,10 +231,10 @@ func TestSubject_C4_movesOnInTheMiddle(t *testing.T) {
 	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "--canary", "2", "--grace", "0s")
 	d.want(cli.ExitUsage, with([]string{"--brokers", at[1], "--topic", paymentsDLT}, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics")...).said("name the registry with --registry")
 	moves, latest = 0, 14
-	d.want(cli.ExitRuntime, back...).said("the latest schema of subject payments-value is 14, and the plan was made for 13: make a new plan")
+	d.want(cli.ExitRuntime, back...).said("the latest schema of subject payments-value is 14, but the plan was made for 13: make a new plan")
 	expect.Equal(t, len(d.read("payments")), 0, "records that went back though the subject had moved on")
 	asked, moves, latest = 0, 2, http.StatusForbidden // after the first wave
-	d.want(cli.ExitPartly, back...).said("the schema registry cannot be asked", "--plan fix.plan")
+	d.want(cli.ExitPartly, back...).said("the schema registry cannot be used", "--plan fix.plan")
 	expect.Equal(t, len(d.read("payments")), 2, "records that went back before the permission went missing")
 	asked, moves, latest = 0, 0, 14
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--subject", "payments-value", "--execute", "--reason", "x", "--create-topics")...)

@@ -272,7 +272,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	}
 	if _, stopped := errors.AsType[*replay.StopError](err); stopped || errors.Is(err, replay.ErrRegistry) {
 		command := o.GoOn(p.Letters)
-		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed%s:\n  %s\n", counting(command), command)
+		fmt.Fprintf(a.env.Err, "Once the cause is fixed, continue with the rest, and with what failed%s:\n  %s\n", counting(command), command)
 	}
 	a.goOnAfterCancel(err, o.GoOn(p.Letters))
 	return ending(result, err)

@@ -84,7 +84,7 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	}
 	a.runningMappings(ctx, s)
 	if status.Unheard > 0 {
-		fmt.Fprintf(a.env.Err, "Nobody tells what became of %s. Look there; then, for one that went well, and for one that has to go back:\n"+
+		fmt.Fprintf(a.env.Err, "Nobody reports what became of %s. Look in the other software; then, for one that succeeded, and for one that has to go back:\n"+
 			"  replayer list %[2]s --status replaying\n  replayer discard %[2]s --id ID --execute --reason 'why'\n  replayer reopen %[2]s --id ID --execute --reason 'why'\n",
 			cli.Count(status.Unheard, "dead letter"), a.place())
 	}
@@ -113,10 +113,10 @@ func (a *app) writeStatus(status replay.Report) error {
 		b.line("duplicates", "%d", status.Duplicates)
 	}
 	if status.Elsewhere > 0 && !a.alone() {
-		b.line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
+		b.line("sent elsewhere", "%d, to another topic: their outcomes are not reported here", status.Elsewhere)
 	}
 	if status.Unheard > 0 {
-		b.line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, dlq.TimeText(status.UnheardSince))
+		b.line("not heard of", "%d since %s: other software has them and does not report successes", status.Unheard, dlq.TimeText(status.UnheardSince))
 	}
 	if status.Ended > 0 {
 		b.line("ended", "%d of other software, by an operator", status.Ended)
@@ -140,7 +140,7 @@ func (f *figures) elsewhere(status *replay.Report) {
 		f.line("escalated", "%d of them", status.Escalated)
 	}
 	if rest > waiting {
-		f.line("put back", "%d; what became of them, other software tells nobody here", rest-waiting)
+		f.line("put back", "%d; other software does not report their outcomes here", rest-waiting)
 	}
 }
 
@@ -168,7 +168,7 @@ func (a *app) runOverview(ctx context.Context, w watching) error {
 		return err
 	}
 	if foreign := overview.Foreign(); foreign.Outcomes > 0 {
-		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
+		fmt.Fprintf(a.env.Err, "warning: %s not counted, because the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
 			cli.Count(foreign.Outcomes, "outcome"), foreign.First)
 	}
 	return nil
@@ -181,7 +181,7 @@ func (a *app) showOverview(look replay.Look, trouble error, size func() (width, 
 	case terminal && a.output == "table":
 		return cli.RedrawScreen(a.env.Out, overviewScreen(a.env, look, trouble, width, height))
 	case trouble != nil:
-		_, err := fmt.Fprintln(a.env.Err, "replayer: no new look: "+cli.CleanText(trouble.Error(), cli.OneLine))
+		_, err := fmt.Fprintln(a.env.Err, "replayer: not updated: "+cli.CleanText(trouble.Error(), cli.OneLine))
 		return err
 	}
 	return a.writeOverview(look)
@@ -219,7 +219,7 @@ func overviewText(env Env, look replay.Look) string {
 	for _, r := range look.Replays {
 		t.add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
 		if r.Theirs > 0 {
-			t.note(fmt.Sprintf("%s: other software has them, and says nothing when it succeeds", cli.Count(r.Theirs, "dead letter")))
+			t.note(fmt.Sprintf("%s: other software has them and does not report successes", cli.Count(r.Theirs, "dead letter")))
 		}
 	}
 	return b.String() + t.text(env)

@@ -124,7 +124,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		newer += fmt.Sprintf(", %d of them will overwrite newer data, forced", s.Overwrites)
 	}
 	if p.Doubt != "" {
-		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
+		newer += fmt.Sprintf(" (it is not fully known which of them newer events have overtaken: %s)", p.Doubt)
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left as they are",
 		cli.Count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, cli.Count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
@@ -152,10 +152,10 @@ func risks(p *plan.Plan) (text string) {
 		text += fmt.Sprintf("\nwarning: out of order: %s, each behind a younger one of the same key, which goes or went back before it", cli.Count(n, "dead letter"))
 	}
 	if s := p.Summary(); s.Absent > 0 {
-		text += fmt.Sprintf("\nwarning: an expression reads %s, which %s not have: it is null there. If that is meant, write ?? or ?.", cli.CleanText(s.AbsentFields, cli.OneLine), doNot(s.Absent))
+		text += fmt.Sprintf("\nwarning: an expression reads %s, which %s not have: it is null there. If that is intended, write ?? or ?.", cli.CleanText(s.AbsentFields, cli.OneLine), doNot(s.Absent))
 	}
 	if p.Doubt != "" {
-		text += "\nwarning: whether newer values would be hidden, and whether all fits, is not known: " + cli.CleanText(p.Doubt, cli.OneLine)
+		text += "\nwarning: it is unknown whether newer values would be hidden, and whether every record fits: " + cli.CleanText(p.Doubt, cli.OneLine)
 	}
 	return text
 }
@@ -176,9 +176,9 @@ func (a *app) warnForced(p *plan.Plan) {
 	n := p.Summary().Overwrites
 	text := fmt.Sprintf("WARNING: --force-version: will overwrite newer data: %d, forced.", n)
 	if n == 0 {
-		text = "WARNING: --force-version: no newer data is known that would be overwritten; what comes before the dead letters do will be."
+		text = "WARNING: --force-version: no newer data is known that would be overwritten; data that arrives before the dead letters will be."
 	}
-	text += " There is no way back but to send the newer events again. Reason: " + cli.CleanText(p.Force, cli.OneLine)
+	text += " The only way back is to send the newer events again. Reason: " + cli.CleanText(p.Force, cli.OneLine)
 	fmt.Fprintln(a.env.Err, a.painted(red, text))
 }
 

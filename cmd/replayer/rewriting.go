@@ -57,11 +57,11 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 	s := r.Spec
 	s.Network = s.Network && s.Program != ""
 	if s.Like != "" && r.schema != "" {
-		return s, cli.UsageError("--like and --schema: hold the results against one of them")
+		return s, cli.UsageError("--like and --schema: use only one of them")
 	}
 	if s.Program != "" {
 		if r.timeout <= 0 {
-			return s, cli.UsageError("--filter-timeout: %s; a program needs some time", r.timeout)
+			return s, cli.UsageError("--filter-timeout is %s; use a positive duration", r.timeout)
 		}
 		s.Seconds = r.timeout.Seconds()
 	}
@@ -82,7 +82,7 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 			}
 		}
 		if !json.Valid(text) {
-			return s, cli.UsageError("--%s: it is no JSON", part.flag)
+			return s, cli.UsageError("--%s: it is not valid JSON", part.flag)
 		}
 		*part.to = text
 	}
@@ -100,7 +100,7 @@ func (a *app) read(r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
 		return s, nil, exit(cli.ExitUsage, err)
 	}
 	if !s.Network && !made.Isolated() {
-		fmt.Fprintln(a.env.Err, "warning: the program of --filter has the network: this system does not let it be taken away")
+		fmt.Fprintln(a.env.Err, "warning: the program of --filter can use the network: this system cannot prevent it")
 	}
 	return s, made, nil
 }

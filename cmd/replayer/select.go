@@ -40,7 +40,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 	f.StringVar(&s.Text, "text", "", "only dead letters with this in message, key, feature id or value, verbatim")
 	f.StringVar(&s.text.Since, "since", "", "only dead letters that died at or after this: a time, a date, or an age such as 36h or 7d")
 	f.StringVar(&s.text.Until, "until", "", "only dead letters that died before this: a time, a date, or an age")
-	f.IntVar(&s.Limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
+	f.IntVar(&s.Limit, "limit", 0, "at most this many, the oldest first (groups: the largest first); 0 is all")
 	mustComplete(cmd.RegisterFlagCompletionFunc("status", words(texts(deadletters.Statuses()))))
 	mustComplete(cmd.RegisterFlagCompletionFunc("code", words(texts(classify.Codes()))))
 }

@@ -111,7 +111,7 @@ func statusText(l *deadletters.Letter) string {
 func retentionText(r dlq.Retention, now time.Time) string {
 	switch {
 	case !r.Known:
-		return "not known: the topic's settings cannot be read"
+		return "unknown: the topic's settings cannot be read"
 	case r.Time < 0:
 		return "for ever"
 	case r.Deletes.IsZero():

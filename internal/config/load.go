@@ -212,7 +212,7 @@ func (d *decoder) topicFlag(topic string, cfg *Config) {
 	case topic == "":
 		d.faults.add(Fault{Variable: flagTopic, Message: "no DLQ is named", Fix: "give its topic, for example: --topic payments.DLT"})
 	case problem != "":
-		d.faults.add(Fault{Variable: flagTopic, Message: show(topic) + " is no name of a topic", Fix: "use at most 249 letters, digits, dots, underscores and hyphens"})
+		d.faults.add(Fault{Variable: flagTopic, Message: show(topic) + " is not a topic name", Fix: "use at most 249 letters, digits, dots, underscores and hyphens"})
 	default:
 		cfg.Topics.DLQ = topic
 	}

@@ -337,7 +337,7 @@ func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
 		want     string
 	}{
 		"no topic":          {DLQ{Brokers: []string{"a:1"}}, "", "--topic: no DLQ is named"},
-		"bad topic":         {DLQ{Topic: "a/b", Brokers: []string{"a:1"}}, "", "--topic: \"a/b\" is no name of a topic"},
+		"bad topic":         {DLQ{Topic: "a/b", Brokers: []string{"a:1"}}, "", "--topic: \"a/b\" is not a topic name"},
 		"no broker":         {DLQ{Topic: "d"}, "", "--brokers: no broker is named"},
 		"bad registry":      {DLQ{Topic: "d", Brokers: []string{"a:1"}, Registry: "registry:8081"}, "", "--registry: schema_registry.url: "},
 		"bad broker":        {DLQ{Topic: "d", Brokers: []string{"kafka"}}, "", "--brokers: kafka.brokers[0]: "},

@@ -123,7 +123,7 @@ func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, e
 func (w *workbench) mappings(p *plan.Plan) (lines []string, differs bool) {
 	c, err := w.service.Mappings(w.base, p)
 	if err != nil {
-		return []string{"it is not known which mapping the running instances have: " + err.Error()}, false
+		return []string{"it is unknown which mapping the running instances have: " + err.Error()}, false
 	}
 	if c.Differs() {
 		return c.Lines("this dry run"), true
@@ -213,7 +213,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 		return err
 	}
 	if lines, differs := w.mappings(d.plan); differs && !d.plan.Alone() && !c.mappingDiffers {
-		return &fault{exit: cli.ExitRefused, text: "refused: nothing was put back, since running instances have another mapping than this dry run: " + strings.Join(lines, "; ")}
+		return &fault{exit: cli.ExitRefused, text: "refused: nothing was put back, because running instances have another mapping than this dry run: " + strings.Join(lines, "; ")}
 	}
 	if d.plan.Alone() && !c.targets {
 		return &fault{exit: cli.ExitRefused, text: "refused: the headers of the dead letters name where they go, and nobody has confirmed it; nothing was put back. Consent to the topics in the form"}

@@ -82,7 +82,7 @@ func (l *Letter) boundNames() {
 		{header.KeyRunID, &l.Control.RunID},
 	} {
 		if len(*n.text) > maxName {
-			l.Problems = append(l.Problems, fmt.Sprintf("header %s: it has %d bytes, at most %d can be", n.header, len(*n.text), maxName))
+			l.Problems = append(l.Problems, fmt.Sprintf("header %s: it has %d bytes; the maximum is %d", n.header, len(*n.text), maxName))
 			*n.text = ""
 		}
 	}

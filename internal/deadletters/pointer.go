@@ -87,7 +87,7 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 	if p := l.Pointer; p != nil {
 		switch {
 		case !p.Read():
-			return fmt.Sprintf("its value is not known: it lies at %s in a batch that could not be decompressed", at), nil
+			return fmt.Sprintf("its value is unknown: it is at %s, in a batch that could not be decompressed", at), nil
 		case p.Bytes > int64(most):
 			return fmt.Sprintf("its value has %d bytes, more than the %d that are read into memory", p.Bytes, most), nil
 		}

@@ -117,7 +117,7 @@ func (s State) Record(topic string, partition int32) *kgo.Record {
 // ParseState parses the value of a status record.
 func ParseState(value []byte) (State, error) {
 	if len(value) > maxState {
-		return State{}, fmt.Errorf("dead letter state: it has %d bytes, at most %d can be", len(value), maxState)
+		return State{}, fmt.Errorf("dead letter state: it has %d bytes; the maximum is %d", len(value), maxState)
 	}
 	var s State
 	if err := s.UnmarshalJSON(value); err != nil {

@@ -70,7 +70,7 @@ func compile(draft *jsonschema.Draft, text []byte, references []Reference) (*Sch
 
 func parseSchema(text []byte) (any, error) {
 	if len(text) > maxSchema {
-		return nil, fmt.Errorf("the JSON Schema has %d bytes, at most %d can be", len(text), maxSchema)
+		return nil, fmt.Errorf("the JSON Schema has %d bytes; the maximum is %d", len(text), maxSchema)
 	}
 	parsed, err := parse(text)
 	if err != nil {

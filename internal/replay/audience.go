@@ -36,7 +36,7 @@ func (s *Service) Audiences(ctx context.Context, p *plan.Plan) ([]Audience, erro
 	}
 	groups := listed.Groups()
 	if len(groups) > mostGroups {
-		return nil, fmt.Errorf("there are %d consumer groups, more than %d, and none was asked", len(groups), mostGroups)
+		return nil, fmt.Errorf("the cluster has %d consumer groups; the offsets of at most %d are looked up", len(groups), mostGroups)
 	}
 	var out []Audience
 	for group, answer := range admin.FetchManyOffsets(ctx, groups...) {

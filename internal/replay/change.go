@@ -74,7 +74,7 @@ func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 	named, can := f.Statuses, append(v.From(), deadletters.Replaying) // the replay of a dead letter of other software can be ended
 	f.Statuses = slices.DeleteFunc(slices.Clone(named), func(s deadletters.Status) bool { return !slices.Contains(can, s) })
 	if len(f.Statuses) == 0 {
-		return f, fmt.Errorf("%w: %s changes dead letters that are %s, and none that is %s", ErrOptions, v, either(v.From()), either(named))
+		return f, fmt.Errorf("%w: %s changes dead letters that are %s, not those that are %s", ErrOptions, v, either(v.From()), either(named))
 	}
 	return f, nil
 }
@@ -184,8 +184,8 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 	case !slices.Contains(v.From(), prev.Status) && !v.ends(prev):
 		return leave(fmt.Sprintf("it is %s%s; %s changes dead letters that are %s", prev.Status, since(prev), v, either(v.From()))), nil
 	case v == Reopen && prev.Destination != "" && !op.putBack:
-		return leave(fmt.Sprintf("it was put back into %s already, at %s (by %s), and is not known to have died again: after reopening, a replay sends it a second time; "+
-			"--including-put-back reopens it all the same", prev.Destination, prev.At.Format(time.RFC3339), prev.By)), nil
+		return leave(fmt.Sprintf("it was already put back into %s at %s (by %s) and is not known to have died again: after reopening, a replay sends it a second time; "+
+			"--including-put-back reopens it anyway", prev.Destination, prev.At.Format(time.RFC3339), prev.By)), nil
 	}
 	return s.stage(op, v.To(), prev, l)
 }
@@ -271,7 +271,7 @@ func (c *changing) rest() []reader {
 func (c *changing) decide(ctx context.Context, st *standing, of *candidate) (decision, error) {
 	l := of.letter
 	if l == nil {
-		return leave("its record is gone: retention took it"), nil
+		return leave("its record is gone: retention deleted it"), nil
 	}
 	if was, changed := st.own.before[keyOf(l.ID)]; changed {
 		return decision{already: true, overtaken: was == deadletters.Superseded}, nil

@@ -236,6 +236,6 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	r := w.execute(s, w.plan(s, deadletters.Filter{}))
 	expect.That(t, r.Reinjected == inBatch+behind && r.Duplicates == 0 && len(r.Skipped) == 2 && r.Skipped[0].ID == "large" && r.Skipped[1].ID == "twin", "%+v", r)
 	large, twin := r.Skipped[0].Why, r.Skipped[1].Why
-	expect.That(t, strings.Contains(large, "max.message.bytes") && strings.Contains(twin, "large, which was to stand for it, was not put back"), "large: %s; twin: %s", large, twin)
+	expect.That(t, strings.Contains(large, "max.message.bytes") && strings.Contains(twin, "large, which has the same content, was not put back"), "large: %s; twin: %s", large, twin)
 	w.allOnce(inBatch + behind)
 }

@@ -26,10 +26,10 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ 
 	p, l := of.plan, of.letter
 	if l == nil {
 		at := p.DLQ(r.plan.DLQ)
-		return leave("its record " + at.String() + " is gone: retention took it"), nil
+		return leave("its record " + at.String() + " is gone: retention deleted it"), nil
 	}
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
-		return leave("another dead letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
+		return leave("another dead letter is at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
 	st.hear(l)
 	prev, why := st.of(l.ID)
@@ -47,10 +47,10 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ 
 	case why != "":
 		return leave(why), nil
 	case target.Name != p.Target:
-		return leave(fmt.Sprintf("it would go to %s, and the plan says %s: make a new plan", target.Name, p.Target)), nil
+		return leave(fmt.Sprintf("it would go to %s, but the plan says %s: make a new plan", target.Name, p.Target)), nil
 	}
 	if r.plan.To == "" && !r.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
-		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back all the same", p.Today.Code)), nil
+		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back anyway", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
 	d := decision{staged: staged{letter: l, prev: prev.Naming(l)}}
@@ -58,7 +58,7 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ 
 		return d, r.closeAs(&d.staged, other)
 	}
 	if p.Do == plan.Duplicate {
-		return leave("dead letter " + p.DuplicateOf + ", which was to stand for it, was not put back: make a new plan"), nil
+		return leave("dead letter " + p.DuplicateOf + ", which has the same content, was not put back: make a new plan"), nil
 	}
 	if of.lost != "" {
 		return leave(of.lost), nil
@@ -145,7 +145,7 @@ func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, 
 	retry, failed := r.failed[keyOf(p.ID)]
 	switch {
 	case own && now.Status == deadletters.Escalated:
-		return "it failed again in this replay, once too often, and is escalated", false
+		return "it failed too often in this replay and is escalated", false
 	case own && !pending:
 		return "", true
 	case own && deadletters.OfOtherSoftware(p.ID):

@@ -92,7 +92,7 @@ func meanwhile(before, now *standing, id string) string {
 	then, unread := before.of(id)
 	state, why := now.of(id)
 	if why = cmp.Or(unread, why); why == "" && !then.At.Equal(state.At) {
-		why = fmt.Sprintf("somebody changed it just now (it is %s%s): look at it again", state.Status, since(state))
+		why = fmt.Sprintf("it was changed just now (it is %s%s): look at it again", state.Status, since(state))
 	}
 	return why
 }
@@ -135,15 +135,15 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 	case why != "":
 		return why
 	case state.Status != deadletters.Pending:
-		return fmt.Sprintf("it is %s%s; only a pending dead letter is edited", state.Status, since(state))
+		return fmt.Sprintf("it is %s%s; only pending dead letters can be edited", state.Status, since(state))
 	case l.TooLarge != "":
 		return l.TooLarge
 	case l.Dialect != deadletters.Native || l.Control.DeadLetterID == "":
-		return "it has no dead letter id of ours, so that an edit could not be told from another dead letter"
+		return "it has no dead letter id of Switchback, by which the edited one would be recognized"
 	case o.From == FromLatest || o.From == l.ContentHash, o.From == "" && !l.Edited():
 		return ""
 	case o.From == "":
-		return "it was edited before: look at it again, and edit from its latest bytes: --from " + l.ContentHash
+		return "it was edited before: look at it again, then edit its latest bytes with --from " + l.ContentHash
 	}
 	return "its latest bytes are " + l.ContentHash + ", not those that the edit starts from: look at it again"
 }

@@ -211,7 +211,7 @@ func TestRewrite_S4_8_onlyWhatWasForetold(t *testing.T) {
 	program := fmt.Sprintf(`cat >/dev/null; echo x >>%s; n=$(wc -l <%s); [ "$n" -le 2 ] && echo '{"n":1}' || echo "{\"n\":$n}"`, seen, seen)
 	s, p := w.rewritten(rewrite.Spec{Program: program})
 	_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")})
-	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "has to be given again"), "a plan's program is run unasked: %v", err)
+	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "giving it again"), "a plan's program is run unasked: %v", err)
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x"), Program: program})
 	expect.That(t, err == nil && r.Reinjected == 0 && r.Left == 2 && strings.Contains(r.Skipped[0].Why, "another value"), "%+v, %v", r, err)
 	expect.Equal(t, len(w.values("payments")), 0, "put back")

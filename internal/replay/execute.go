@@ -39,7 +39,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		return Result{}, err
 	}
 	if p.Rewrite.Program != o.Program {
-		return Result{}, fmt.Errorf("%w: the plan runs a program on each value, which has to be given again: %s", ErrOptions, p.Rewrite.Program)
+		return Result{}, fmt.Errorf("%w: the plan runs a program on each value; confirm it by giving it again with --filter: %s", ErrOptions, p.Rewrite.Program)
 	}
 	o.Operation = p.ID
 	op, err := s.operation(string(control.JobReplay), o.Call, p.Filter)
@@ -73,7 +73,7 @@ func (s *Service) Owns(p *plan.Plan) error {
 	if p.Source == s.cfg.Source.Topic && p.DLQ == s.cfg.Topics.DLQ {
 		return nil
 	}
-	return fmt.Errorf("%w: the plan is for %s from %s, this pipeline has %s and %s; name the file of pipeline %s with -c",
+	return fmt.Errorf("%w: the plan is for %s from %s, but this pipeline has %s and %s; name the file of pipeline %s with -c",
 		ErrOptions, p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ, p.Pipeline)
 }
 

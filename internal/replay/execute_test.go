@@ -172,7 +172,7 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 		name, why string
 		control   header.Control
 	}{
-		{"dead letter of another partition", "comes from partition 1 of features and lies in partition 0", controlOf(1, "a", "v")},
+		{"dead letter of another partition", "comes from partition 1 of features but is in partition 0", controlOf(1, "a", "v")},
 		{"dead letter of another source", "comes from topic others", foreign},
 		{"first position not known", "overwrite newer data", unknown},
 	} {

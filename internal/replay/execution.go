@@ -174,7 +174,7 @@ func (s *session) pass(ctx context.Context, read reader) error {
 }
 
 func (s *session) stopped(err error) error {
-	return fmt.Errorf("stopped with %d dead letters still to go: %w", s.letters-s.settled, err)
+	return fmt.Errorf("stopped with %d dead letters remaining: %w", s.letters-s.settled, err)
 }
 
 // batch has the dead letters of one transaction with their decisions. Nothing of it is sent yet.

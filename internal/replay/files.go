@@ -32,7 +32,7 @@ func (s *Service) OpenState(ctx context.Context) error {
 	if files.Missing() {
 		switch _, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.DLQStatus); {
 		case err == nil:
-			return fmt.Errorf("%w: the states of this DLQ are in topic %s: leave --state-dir out, or dead letters that went back would go back again", statedir.ErrState, s.cfg.Topics.DLQStatus)
+			return fmt.Errorf("%w: the states of this DLQ are in topic %s: leave --state-dir out; otherwise dead letters that were put back would go back again", statedir.ErrState, s.cfg.Topics.DLQStatus)
 		case !errors.Is(err, kafka.ErrNoTopic) && !denied(err):
 			return err
 		}
@@ -121,9 +121,9 @@ func (w *writer) openFiles(ctx context.Context) (err error) {
 	}
 	sent, err := w.service.wentOut(ctx, pending)
 	if err != nil {
-		return fmt.Errorf("find out whether the last transaction of the replayer before was committed: %w", err)
+		return fmt.Errorf("find out whether the last transaction of the previous replayer was committed: %w", err)
 	}
-	w.service.log.Info("the transaction of a replayer that ended without a word is settled", "replay_id", pending.Replay, "letters", len(pending.Letters), "committed", sent)
+	w.service.log.Info("settled the transaction of a replayer that ended without a report", "replay_id", pending.Replay, "letters", len(pending.Letters), "committed", sent)
 	return w.files.Decide(sent)
 }
 
@@ -162,7 +162,7 @@ func (s *Service) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) 
 		}
 	}
 	if gone {
-		s.log.Warn("the target topics hold nothing from that time any more; the dead letters count as put back, and replayer reopen --including-put-back makes them pending again", "replay_id", b.Replay, "letters", len(b.Letters))
+		s.log.Warn("the target topics have no more records of that time; the dead letters count as put back, and replayer reopen --including-put-back makes them pending again", "replay_id", b.Replay, "letters", len(b.Letters))
 	}
 	return gone, nil
 }

@@ -154,7 +154,7 @@ func (j *job) ends(ctx context.Context, leases *control.Leases, counts control.J
 
 func (j *job) warn(err error) {
 	if err != nil {
-		j.service.log.Warn("`replayer replays` does not show how far this job is", "job", j.record.ID, "error", err)
+		j.service.log.Warn("the progress of this job was not written; `replayer replays` does not show it", "job", j.record.ID, "error", err)
 	}
 }
 

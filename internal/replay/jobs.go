@@ -51,7 +51,7 @@ func (s *Service) holds(l *control.Lease, j *control.Job) bool {
 // died completes the record of a job whose process ended without writing its end. For a replay, it derives the rest
 // from the states.
 func (s *Service) died(j *control.Job, st *standing) {
-	j.Why = "its replayer ended without a word: it was killed, or lost the brokers"
+	j.Why = "its replayer ended without a report: it was killed, or lost the brokers"
 	if j.Kind != control.JobReplay {
 		return
 	}

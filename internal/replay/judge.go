@@ -146,7 +146,7 @@ func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
 		return nil
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "what the output topic takes is not known: the dry run does not judge the sizes of outputs", "topic", s.cfg.Output.Topic, "error", err)
+		s.log.WarnContext(ctx, "the limits of the output topic are unknown; the dry run does not check the sizes of outputs", "topic", s.cfg.Output.Topic, "error", err)
 	}
 	s.limits.Store(&outputLimits{limits})
 	return limits

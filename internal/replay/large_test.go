@@ -101,10 +101,10 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	s, p := w.planned()
 	want := map[string]string{
 		"bomb":        "too large to index: it has 1048",
-		"too large":   "its value has 9437315 bytes and the pipeline takes 8388608: raise source.max_record_bytes and make a new plan, or write the value out with replayer show too large --out FILE",
+		"too large":   "its value has 9437315 bytes, and the pipeline accepts at most 8388608: raise source.max_record_bytes and make a new plan, or write the value to a file with replayer show too large --out FILE",
 		"another":     "another record lies at features/1/0 now: its SHA-256 differs",
-		"other topic": "its record is a pointer into topic secrets, this pipeline reads features",
-		"batch":       "its value is not known: it lies at features/1/2 in a batch that could not be decompressed",
+		"other topic": "its record is a pointer into topic secrets, but this pipeline reads features",
+		"batch":       "its value is unknown: it is at features/1/2, in a batch that could not be decompressed",
 		"gone":        "the payload is gone: retention took features/2/0 (the log starts at offset 1)",
 		"a":           "too large to index: its 23 headers take 34604",
 		"b":           "its 1 headers take 34603056 bytes in memory, more than 33554432: put back, it would lose headers of its producer",

@@ -64,7 +64,7 @@ func (s *Service) newLease(op operation) *lease {
 		record: control.Lease{
 			Token: token, Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
 		},
-		end: func(err error) { s.log.Warn("going on without a lease", "error", err) }, // default for a short command
+		end: func(err error) { s.log.Warn("continuing without a lease", "error", err) }, // default for a short command
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *Service) newLease(op operation) *lease {
 func (l *lease) view(ctx context.Context) (control.View, error) {
 	view, err := l.service.control(ctx)
 	if err != nil {
-		return view, fmt.Errorf("which replayer is at work is in %s: %w", l.service.controlName(), err)
+		return view, fmt.Errorf("read from %s which replayer is at work: %w", l.service.controlName(), err)
 	}
 	return view, nil
 }
@@ -95,7 +95,7 @@ func (l *lease) await(ctx context.Context) error {
 		switch l.state.observe(now, time.Now()) {
 		case leaseTake:
 			if l.state.isOthers(now) && !now.Released && !l.state.takeOver {
-				l.service.log.Warn("the lease is nobody's: its holder gave no sign of life", "lease", now.String())
+				l.service.log.Warn("the lease has expired: its holder did not renew it", "lease", now.String())
 			}
 			return nil
 		case leaseRefuse:
@@ -155,7 +155,7 @@ func (l *lease) sign(ctx context.Context, released bool) error {
 }
 
 // errUnsigned ends a command whose lease has expired.
-var errUnsigned = errors.New("no sign of life could be given, so another replayer may take over; what was committed stays, run it again to go on")
+var errUnsigned = errors.New("the lease could not be renewed, so another replayer may take over; what was committed stays; run the command again to continue")
 
 func denied(err error) bool {
 	_, yes := errors.AsType[*retrytopics.DeniedError](err)
@@ -187,7 +187,7 @@ func (l *lease) renewals(ctx context.Context) {
 			l.end(fmt.Errorf("%w: %w", errUnsigned, err))
 			return
 		default:
-			l.service.log.Warn("no sign of life could be given; it is tried again", "error", err)
+			l.service.log.Warn("the lease was not renewed; trying again", "error", err)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (l *lease) renew(ctx context.Context, deadline time.Time) (taken *control.L
 		return view.Lease, nil
 	case l.job == nil, err != nil && ctx.Err() != nil:
 	case err != nil:
-		l.service.log.Warn("orders for this job are not heard; it goes on", "job", l.job.record.ID, "error", err)
+		l.service.log.Warn("orders for this job cannot be read; it continues", "job", l.job.record.ID, "error", err)
 	default:
 		l.job.hear(view, l.end)
 	}
@@ -250,7 +250,7 @@ func (l *lease) fenced(ctx context.Context, err error) (again bool, named error)
 	case unread != nil:
 		return false, err
 	case l.state.observe(now, time.Now()) != leaseRefuse && l.service.files != nil:
-		return false, fmt.Errorf("another replayer took over that does not share the directory %s: of two that do not know of each other, each puts everything back: %w", l.service.controlName(), err)
+		return false, fmt.Errorf("another replayer took over that does not share the directory %s, and two such replayers put everything back twice: %w", l.service.controlName(), err)
 	case l.state.observe(now, time.Now()) != leaseRefuse:
 		return true, err
 	}
@@ -293,6 +293,6 @@ func (l *lease) release(ctx context.Context) {
 		err = l.sign(ctx, true)
 	}
 	if err != nil {
-		l.service.log.Warn("the lease could not be given back; the next replayer waits until it is nobody's", "error", err, "after", l.service.leaseLife)
+		l.service.log.Warn("the lease could not be released; the next replayer waits until it expires", "error", err, "after", l.service.leaseLife)
 	}
 }

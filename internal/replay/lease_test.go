@@ -318,7 +318,7 @@ func TestLease_C4_triesOnceMoreAfterALongSleep(t *testing.T) {
 		w.broker.KeepControl()
 		if signs.Add(1) == 1 {
 			w.broker.SleepControl(func() {
-				for !strings.Contains(<-lines, "it is tried again") {
+				for !strings.Contains(<-lines, "trying again") {
 				}
 			})
 		}

@@ -108,7 +108,7 @@ func (o *Overview) why(key idKey, m mark, of fate) string {
 	words := o.standing.words.list
 	switch last := m.fate(); {
 	case of == fateUnheard:
-		return "other software has it, and says nothing when it succeeds"
+		return "other software has it and does not report successes"
 	case of == fateElsewhere:
 		return "to " + words[m.to]
 	case last == fateFailedAgain || last == fateFailedOften:

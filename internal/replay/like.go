@@ -58,7 +58,7 @@ func (s *Service) findLike(ctx context.Context, spec *rewrite.Spec) error {
 		return err
 	}
 	if spec.LikeRecords == 0 {
-		return fmt.Errorf("%w: --like: none of the newest records of %s is JSON, or is read by --registry: there is nothing to compare with", ErrOptions, spec.Like)
+		return fmt.Errorf("%w: --like: none of the newest records of %s is JSON or can be decoded with --registry; there is nothing to compare with", ErrOptions, spec.Like)
 	}
 	spec.Schema, err = guess.Schema()
 	return err

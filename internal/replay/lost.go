@@ -16,13 +16,13 @@ import (
 
 // ErrReplaysMayWait marks a topic state in which no replay can be called lost: the source has unread records, or a
 // retry topic has waiting ones. Match it with errors.Is.
-var ErrReplaysMayWait = errors.New("a replay may still be among what the consumer has not finished")
+var ErrReplaysMayWait = errors.New("a replay may still be among the records that the consumer has not finished")
 
 // onlyReplaying returns the selection of [Service.ReopenLost]: dead letters that are replaying.
 func onlyReplaying(f deadletters.Filter) (deadletters.Filter, error) {
 	replaying := []deadletters.Status{deadletters.Replaying}
 	if len(f.Statuses) > 0 && !slices.Equal(f.Statuses, replaying) {
-		return f, fmt.Errorf("%w: what is lost is replaying, and statuses %v were selected", ErrOptions, f.Statuses)
+		return f, fmt.Errorf("%w: lost replays have the status replaying, but statuses %v were selected", ErrOptions, f.Statuses)
 	}
 	f.Statuses = replaying
 	return f, f.Check()
@@ -70,9 +70,9 @@ func (s *Service) reopenedLost(op operation, before, now *standing, l *deadlette
 	then, _ := before.of(l.ID)
 	switch {
 	case deadletters.OfOtherSoftware(prev.ID):
-		return leave("other software has it, and says nothing when it succeeds: look there, then reopen or discard it by its id"), nil
+		return leave("other software has it and does not report successes: look there, then reopen or discard it by its id"), nil
 	case prev.Status != deadletters.Replaying:
-		return leave(fmt.Sprintf("it is %s%s by now", prev.Status, since(prev))), nil
+		return leave(fmt.Sprintf("it is %s%s now", prev.Status, since(prev))), nil
 	case prev.ReplayID != then.ReplayID || !prev.At.Equal(then.At) || prev.ReprocessCount != then.ReprocessCount:
 		return leave("it was replayed again meanwhile"), nil
 	}

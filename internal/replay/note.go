@@ -35,14 +35,14 @@ func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *t
 		return err
 	}
 	if s.files != nil {
-		return fmt.Errorf("%w: notes are kept in a topic for everybody, and what is known of this DLQ is in %s", ErrOptions, s.files.Path())
+		return fmt.Errorf("%w: notes are kept in a topic, but the states of this DLQ are in directory %s", ErrOptions, s.files.Path())
 	}
 	missing, err := s.MissingTopics(ctx)
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: notes are kept in %s, which does not exist yet: the first change of a dead letter makes it", ErrOptions, s.cfg.Topics.Control)
+		return fmt.Errorf("%w: notes are kept in %s, which does not exist yet; the first change of a dead letter creates it", ErrOptions, s.cfg.Topics.Control)
 	}
 	note := control.Note{Text: text, By: cmp.Or(by, s.by), At: s.now().UTC().Truncate(time.Millisecond)}
 	return control.NewWriter(s.cfg, s.opts).PutNote(ctx, group, note, func(v control.View) error {

@@ -42,14 +42,14 @@ func (s *Service) Obstacles(ctx context.Context) []Obstacle {
 	case err != nil:
 		find(Unknown, "it is not known whether an instance of %s is running: %v", s.cfg.Pipeline.ID, err)
 	case len(group.Members) == 0:
-		find(NothingRuns, "no instance of %s is running: what goes back waits until one is started (group %s has no members)", s.cfg.Pipeline.ID, s.cfg.Source.Group)
+		find(NothingRuns, "no instance of %s is running: replayed records wait until one starts (group %s has no members)", s.cfg.Pipeline.ID, s.cfg.Source.Group)
 	}
 	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
 	switch {
 	case err != nil:
 		find(Unknown, "it is not known whether %s is paused: %v", s.cfg.Pipeline.ID, err)
 	case view.Pipeline.IsHeld():
-		find(Paused, "%s is paused, and what goes back waits until `consumer resume`: %s", s.cfg.Pipeline.ID, view.Pipeline)
+		find(Paused, "%s is paused, and replayed records wait until `consumer resume`: %s", s.cfg.Pipeline.ID, view.Pipeline)
 	}
 	return found
 }

@@ -148,9 +148,9 @@ func (s *Service) checkForce(force, to string) error {
 		return nil
 	case s.alone:
 	case s.cfg.Ordering.Mode == config.OrderingNone:
-		return fmt.Errorf("%w: --force-version makes no sense with ordering.mode: none: nothing holds a dead letter to its version there", ErrOptions)
+		return fmt.Errorf("%w: --force-version has no effect with ordering.mode: none, which has no version guard; leave it out", ErrOptions)
 	case to != "":
-		return fmt.Errorf("%w: --force-version makes no sense with --to: it is said to the consumer of this pipeline, and the dead letters leave it", ErrOptions)
+		return fmt.Errorf("%w: --force-version cannot be combined with --to: only the consumer of this pipeline obeys it, and the dead letters leave the pipeline", ErrOptions)
 	}
 	return checkReason(force)
 }
@@ -160,9 +160,9 @@ func (s *Service) checkForce(force, to string) error {
 func (s *Service) checkForced(p *plan.Plan, o ExecuteOptions) error {
 	switch forced := p.Force != ""; {
 	case forced && !o.ForceVersion:
-		return fmt.Errorf("%w: the plan overwrites newer data (--force-version, %q); say --force-version too, or make another plan", ErrOptions, p.Force)
+		return fmt.Errorf("%w: the plan overwrites newer data (--force-version, %q); add --force-version, or make another plan", ErrOptions, p.Force)
 	case !forced && o.ForceVersion:
-		return fmt.Errorf("%w: the plan was made without --force-version and did not count what would be overwritten; make a new one with it", ErrOptions)
+		return fmt.Errorf("%w: the plan was made without --force-version and does not know what would be overwritten; make a new plan with --force-version", ErrOptions)
 	}
 	return s.checkForce(p.Force, p.To)
 }

@@ -57,12 +57,12 @@ func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t
 	name := o.to
 	switch {
 	case l.Dialect == deadletters.Native:
-		return t, "a Switchback pipeline wrote it, which has states of its own: name its pipeline file with -c"
+		return t, "a Switchback pipeline wrote it and keeps its states: name the pipeline file with -c"
 	case replays >= o.most:
-		return t, fmt.Sprintf("it was put back %d times and died again: at most %d may be (--max-replays)", replays, o.most)
+		return t, fmt.Sprintf("it was put back %d times and died again; the maximum is %d (--max-replays)", replays, o.most)
 	case name != "":
 	case l.Control.Source.Topic == "":
-		return t, "no header names a topic that it can have come from: say with --to where it goes"
+		return t, "no header names the topic that it came from: name a topic with --to"
 	default:
 		name = l.Control.Source.Topic
 		if o.named != nil && !slices.Contains(o.named, name) {
@@ -72,9 +72,9 @@ func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t
 	t = o.target(ctx, name)
 	switch {
 	case t.Refused != "":
-		return t, fmt.Sprintf("its headers name topic %q: %s; --to sends it to another one", name, t.Refused)
+		return t, fmt.Sprintf("its headers name topic %q: %s; --to sends it to another topic", name, t.Refused)
 	case t.Compacted && !l.Keyed():
-		return t, fmt.Sprintf("it has no key, and topic %q is compacted: Kafka takes no record without a key there", name)
+		return t, fmt.Sprintf("it has no key, and topic %q is compacted: Kafka refuses records without a key there", name)
 	}
 	return t, o.outlived(&t, l)
 }
@@ -86,9 +86,9 @@ func (o *origins) outlived(t *target.Topic, l *deadletters.Letter) string {
 	case !o.keep:
 		return ""
 	case produced.IsZero():
-		return "no header says when it was produced: leave --keep-timestamp out, and it gets the time of its replay"
+		return "no header says when it was produced; without --keep-timestamp it gets the time of its replay"
 	case t.Keeps > 0 && o.now().Sub(produced) >= t.Keeps:
-		return fmt.Sprintf("it is older than what topic %q keeps or takes (retention.ms, message.timestamp.before.max.ms): leave --keep-timestamp out, and it gets the time of its replay", t.Name)
+		return fmt.Sprintf("it is older than topic %q keeps or accepts (retention.ms, message.timestamp.before.max.ms); without --keep-timestamp it gets the time of its replay", t.Name)
 	}
 	return ""
 }
@@ -99,7 +99,7 @@ func (o *origins) target(ctx context.Context, name string) target.Topic {
 		return t
 	}
 	if len(o.known) >= mostTargets {
-		return target.Topic{Refused: fmt.Sprintf("the dead letters name more than %d topics; --origin says which of them are meant", mostTargets)}
+		return target.Topic{Refused: fmt.Sprintf("the dead letters name more than %d topics; name the right ones with --origin", mostTargets)}
 	}
 	t := target.Topic{Name: name, Refused: o.forbidden(name)}
 	if t.Refused == "" {
@@ -116,9 +116,9 @@ func (o *origins) forbidden(name string) string {
 	case name == o.topics.DLQ:
 		return "it is the DLQ itself"
 	case name == o.topics.DLQStatus, name == o.topics.Audit, name == o.topics.Control:
-		return "the replayer keeps there what it knows of this DLQ"
+		return "the replayer keeps its states of this DLQ there"
 	case name == "." || name == ".." || strings.ContainsFunc(name, bad):
-		return "that is no name of a topic"
+		return "it is not a topic name"
 	case strings.HasPrefix(name, "__"):
 		return "it is an internal topic of Kafka"
 	}

@@ -162,7 +162,7 @@ func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]ma
 		err := p.newer.read(ctx, topic)
 		switch {
 		case err != nil && p.head.Force == "":
-			return nil, "", fmt.Errorf("which dead letters would hide newer data is not known: %w", err)
+			return nil, "", fmt.Errorf("it is unknown which dead letters would hide newer data: %w", err)
 		case err != nil:
 			doubt = header.Clip(cmp.Or(doubt, err.Error()), maxMessage)
 		}
@@ -188,7 +188,7 @@ func (n *newer) order(line *plan.Letter, l *deadletters.Letter, t *target.Topic,
 
 // hides returns why a dead letter with a newer value of its key is left.
 func hides(topic string) string {
-	return fmt.Sprintf("topic %s is compacted and has a newer value of its key, which it would hide; --force-version sends it all the same", topic)
+	return fmt.Sprintf("topic %s is compacted and has a newer value of its key, which it would hide; --force-version sends it anyway", topic)
 }
 
 func leaveLine(line *plan.Letter, why string) {
@@ -208,7 +208,7 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 		return
 	}
 	if r := p.to.origins.putBack(s.headers, &t, &p.head, l, value); !t.Fits(r) {
-		leaveLine(line, fmt.Sprintf("topic %s does not take so large a record, even compressed (max.message.bytes)", t.Name))
+		leaveLine(line, fmt.Sprintf("topic %s does not accept a record of this size, even compressed (max.message.bytes)", t.Name))
 		return
 	}
 	if p.ages.mixed { // otherwise none follows a younger one, and a million keys need no memory
@@ -247,7 +247,7 @@ func (r *replaying) overtaken(ctx context.Context, p *plan.Letter, l *deadletter
 	sent, _ := r.newer.letters(l, t.Name)
 	switch {
 	case r.newer.value(l, t, positionOf(l)), sent && t.Compacted:
-		return hides(t.Name) + ". It came since the plan was made: make a new plan", nil
+		return hides(t.Name) + ". The plan is older than this value: make a new plan", nil
 	case sent && !p.Reversed:
 		return fmt.Sprintf("a younger dead letter of its key was put back into %s since the plan was made: make a new plan", t.Name), nil
 	}

@@ -38,7 +38,7 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 			again, named := l.fenced(ctx, err)
 			if err = named; again && fenced < fencedTries {
 				fenced++ // the other replayer saw that this one is running, and changed nothing
-				s.log.Info("another replayer started and gave way; going on", "error", err)
+				s.log.Info("another replayer started and gave way; continuing", "error", err)
 				continue
 			}
 			return err

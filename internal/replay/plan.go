@@ -278,16 +278,16 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	source, known := l.Source()
 	switch {
 	case l.Dialect == dialects.ShareGroup && l.Size == 0:
-		return "a share group wrote it without the record's value (its group does not copy records): put back, it would delete the feature"
+		return "a share group wrote it without the record's value (the group does not copy records): putting it back would delete the feature"
 	case s.alone:
 		return ""
 	case !known:
-		return "its first position is not known (no readable header " + header.KeySource +
-			"): put back, it would count as new and could overwrite newer data"
+		return "its first position is unknown (no readable header " + header.KeySource +
+			"): a replay would treat it as new, and it could overwrite newer data"
 	case source.Topic != s.cfg.Source.Topic:
-		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)
+		return fmt.Sprintf("it comes from topic %s, but this pipeline reads %s", source.Topic, s.cfg.Source.Topic)
 	case to == "" && l.Keyed() && source.Partition != l.DLQ.Partition:
-		return fmt.Sprintf("it comes from partition %d of %s and lies in partition %d of the DLQ: put back there, nothing would hold it to the events of its key, and it could "+
+		return fmt.Sprintf("it comes from partition %d of %s but is in partition %d of the DLQ: put back there, it would not be ordered with the other events of its key, and it could "+
 			"overwrite newer data; --to sends it to another topic", source.Partition, source.Topic, l.DLQ.Partition)
 	}
 	return ""
@@ -295,18 +295,18 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 
 // unheld returns why the value of a dead letter is not available for a replay, or "".
 func (s *Service) unheld(l *deadletters.Letter) string {
-	const way = ": raise source.max_record_bytes and make a new plan, or write the value out with replayer show %s --out FILE"
+	const way = ": raise source.max_record_bytes and make a new plan, or write the value to a file with replayer show %s --out FILE"
 	switch p := l.Pointer; {
 	case l.TooLarge != "":
 		return l.TooLarge
 	case p == nil:
 		return ""
 	case p.Topic != s.cfg.Source.Topic && !s.alone:
-		return fmt.Sprintf("its record is a pointer into topic %s, this pipeline reads %s", p.Topic, s.cfg.Source.Topic)
+		return fmt.Sprintf("its record is a pointer into topic %s, but this pipeline reads %s", p.Topic, s.cfg.Source.Topic)
 	case !p.Read():
-		return fmt.Sprintf("its value is not known: it lies at %s in a batch that could not be decompressed", p.Position)
+		return fmt.Sprintf("its value is unknown: it is at %s, in a batch that could not be decompressed", p.Position)
 	case p.Bytes > int64(s.maxValue()):
-		return fmt.Sprintf("its value has %d bytes and the pipeline takes %d"+way, p.Bytes, s.maxValue(), l.ID)
+		return fmt.Sprintf("its value has %d bytes, and the pipeline accepts at most %d"+way, p.Bytes, s.maxValue(), l.ID)
 	}
 	return ""
 }
@@ -315,9 +315,9 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 func wayBack(state deadletters.State) string {
 	switch {
 	case state.Destination != "":
-		return "; it was put back into " + state.Destination + " already: after replayer reopen --including-put-back, a replay sends it a second time"
+		return "; it was put back into " + state.Destination + " already; after replayer reopen --including-put-back, a replay sends it a second time"
 	case state.Status == deadletters.Superseded:
-		return "; newer data took effect: to let this dead letter win, replayer reopen it, then plan it with --force-version"
+		return "; newer data took effect: to overwrite it with this dead letter, use replayer reopen, then plan it with --force-version"
 	case slices.Contains(Reopen.From(), state.Status):
 		return "; replayer reopen makes it pending again"
 	}

@@ -122,7 +122,7 @@ func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operat
 
 func (s *Service) newPrune(before time.Time) (*pruning, error) {
 	if before.After(s.now()) {
-		return nil, fmt.Errorf("%w: resolved before %s: that has not come yet", ErrOptions, before.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: resolved before %s: this time is in the future", ErrOptions, before.Format(time.RFC3339))
 	}
 	return &pruning{
 		service: s, starts: map[int32]int64{}, floors: map[int32]int64{}, present: map[idKey]bool{},

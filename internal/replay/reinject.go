@@ -52,7 +52,7 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	if strings.HasPrefix(to, "__") {
-		return destination{}, fmt.Errorf("%w: %s is named as Kafka's own topics are; check --to", ErrOptions, to)
+		return destination{}, fmt.Errorf("%w: %s has the name of an internal topic of Kafka; check --to", ErrOptions, to)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
 	if errors.Is(err, kafka.ErrNoTopic) {

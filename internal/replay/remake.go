@@ -67,12 +67,12 @@ func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 
 // ErrRegistry marks a schema registry that does not answer or refuses access. The error does not concern a dead
 // letter.
-var ErrRegistry = errors.New("the schema registry cannot be asked")
+var ErrRegistry = errors.New("the schema registry cannot be used")
 
 // document converts a value to JSON.
 func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document, error) {
 	if s.alone && !s.cfg.SchemaRegistry.Enabled() && envelope.IsFramed(value) {
-		return pipeline.Document{}, fmt.Errorf("it names a schema of a registry, or is in Avro: name the registry with --registry")
+		return pipeline.Document{}, fmt.Errorf("it is in Avro, or names a schema of a registry: name the registry with --registry")
 	}
 	doc, err := s.mapping.Document(ctx, value)
 	return doc, registryFault(err)
@@ -125,7 +125,7 @@ func (s *Service) rewriteOf(spec rewrite.Spec) (*rewrite.Rewrite, error) {
 		return nil, nil
 	}
 	if !s.alone {
-		return nil, fmt.Errorf("%w: dead letters of a pipeline are changed by replayer edit, which keeps what they become, and put back then", ErrOptions)
+		return nil, fmt.Errorf("%w: a replay does not change the values of a pipeline's dead letters; use replayer edit, which keeps the new values, then replay them", ErrOptions)
 	}
 	r, err := rewrite.New(spec)
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *replaying) remadeAsPlanned(ctx context.Context, p *plan.Letter, l *dead
 		return nil, why, err
 	}
 	if idempotency.Of(made.value).String() != p.Becomes {
-		return nil, "the rewrite gives another value than when the plan was made: it depends on something else than the record", nil
+		return nil, "the rewrite returns another value than when the plan was made: it depends on something other than the record", nil
 	}
 	return made.value, "", nil
 }
@@ -263,7 +263,7 @@ func (r *replaying) checkSubject(ctx context.Context) error {
 		return err
 	}
 	if id != spec.SchemaID {
-		return fmt.Errorf("the latest schema of subject %s is %d, and the plan was made for %d: make a new plan", spec.Subject, id, spec.SchemaID)
+		return fmt.Errorf("the latest schema of subject %s is %d, but the plan was made for %d: make a new plan", spec.Subject, id, spec.SchemaID)
 	}
 	r.subject = true
 	return nil

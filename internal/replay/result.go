@@ -87,18 +87,18 @@ type StopError struct {
 // Error says which limit was exceeded, by how much, and what to do.
 func (e *StopError) Error() string {
 	if e.Group != "" {
-		return fmt.Sprintf("stopped: group %s has %d offsets before it until it has passed the %d dead letters of %s, and committed nothing for %s; is it running? What was sent stays, the rest was not",
+		return fmt.Sprintf("stopped: group %s has to read %d more offsets to pass the %d dead letters of %s, and has committed nothing for %s; is it running? What was sent stays; the rest was not sent",
 			e.Group, e.Behind, e.Size, e.wave(), e.Patience)
 	}
 	if e.Patience != "" {
 		theirs := ""
 		if e.Others > 0 {
-			theirs = fmt.Sprintf(" %d of them are with other software, which only tells what fails again.", e.Others)
+			theirs = fmt.Sprintf(" %d of them are in other software, which reports only failures.", e.Others)
 		}
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d dead letters of %s and none for %s; is it running?%s",
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d dead letters of %s, and none for %s; is it running?%s",
 			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
-	return fmt.Sprintf("stopped: %d of the %d dead letters of %s failed again (%s); %.4g %% may (--max-failed); what is left was not sent",
+	return fmt.Sprintf("stopped: %d of the %d dead letters of %s failed again (%s); the limit is %.4g %% (--max-failed); the rest was not sent",
 		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
 }
 

@@ -235,7 +235,7 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 	got := p.Summary()
 	expect.That(t, got.Overtaken == 1 && got.Left == 1 && got.Reinject == 1 && p.Overtaken == 0, "%+v, passed over %d", got, p.Overtaken)
 	for _, l := range w.letters(p) {
-		expect.That(t, l.ID != "letter-0" || l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version"), "%+v", l)
+		expect.That(t, l.ID != "letter-0" || l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "use replayer reopen, then plan it with --force-version"), "%+v", l)
 	}
 	p = w.plan(s, deadletters.Filter{})
 	expect.That(t, p.Letters == 1 && p.Overtaken == 2, "of all: %d dead letters, passed over %d", p.Letters, p.Overtaken)

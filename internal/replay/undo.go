@@ -86,7 +86,7 @@ func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*und
 		return nil, nil, err
 	}
 	if len(u.acts) == 0 {
-		return nil, nil, fmt.Errorf("%w: no event of %s is about a dead letter of the operation %s; replayer audit lists operations", ErrNoOperation, s.cfg.Topics.Audit, operationID)
+		return nil, nil, fmt.Errorf("%w: %s has no event about a dead letter of the operation %s; replayer audit lists operations", ErrNoOperation, s.cfg.Topics.Audit, operationID)
 	}
 	st, err := s.watchStanding(ctx, operationID)
 	if err != nil {
@@ -123,13 +123,13 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 	before, held := st.watched.before[keyOf(l.ID)]
 	switch {
 	case did == audit.Replayed:
-		return leave("it was put back, or sent to another topic: what was sent cannot be called back"), nil
+		return leave("it was put back or sent to another topic: a sent record cannot be called back"), nil
 	case !held:
 		return leave(fmt.Sprintf("it was changed since: it is %s%s", prev.Status, since(prev))), nil
 	case did == audit.Edited:
 		return u.unedit(ctx, prev, l)
 	case !prev.Status.CanBecome(before):
-		return leave(fmt.Sprintf("it is %s%s and was %s before: there is no way from the one to the other", prev.Status, since(prev), before)), nil
+		return leave(fmt.Sprintf("it is %s%s and was %s before: this change cannot be reversed", prev.Status, since(prev), before)), nil
 	}
 	return u.service.stage(u.op, before, prev, l)
 }
@@ -149,11 +149,11 @@ func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadlet
 		return decision{}, err
 	}
 	if was == nil {
-		return leave("the bytes from before the edit are gone: retention took " + from.String()), nil
+		return leave("the bytes from before the edit are gone: retention deleted " + from.String()), nil
 	}
 	headers := slices.DeleteFunc(slices.Clone(was.Content.Headers), func(h kgo.RecordHeader) bool { return h.Key == deadletters.HeaderEditOf })
 	d := s.rewritten(u.op, prev, l, was.ContentHash, was.Content.Value, headers)
-	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s taken back by %s", l.ID, u.op.undoes, u.op.by)
+	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s undone by %s", l.ID, u.op.undoes, u.op.by)
 	return decision{staged: *d}, nil
 }
 
@@ -162,7 +162,7 @@ func (u *undoing) countGone(r *ChangeResult) {
 	gone := len(u.acts) - r.Selected
 	r.Selected += gone
 	for range gone {
-		r.skip(Skip{Why: "its record is gone: it was pruned, or retention took it"})
+		r.skip(Skip{Why: "its record is gone: it was pruned, or retention deleted it"})
 	}
 	r.Untouched = r.sorted()
 }

@@ -119,7 +119,7 @@ func (s *Service) checkWatch(ctx context.Context, group string) error {
 		return nil
 	}
 	if !s.alone {
-		return fmt.Errorf("%w: --watch-group is for a DLQ without a pipeline: a pipeline's consumer says what became of each dead letter", ErrOptions)
+		return fmt.Errorf("%w: --watch-group is for a DLQ without a pipeline: a pipeline's consumer reports the outcome of each dead letter", ErrOptions)
 	}
 	g, err := kafka.DescribeGroup(ctx, kadm.NewClient(s.client), group)
 	if err != nil {

@@ -46,7 +46,7 @@ var errLost = errors.New("the broker was lost")
 
 // ErrUndecided marks an execution that ended before it learned whether its last transaction was committed. Match it
 // with errors.Is.
-var ErrUndecided = errors.New("whether the last transaction was committed is not known")
+var ErrUndecided = errors.New("it is unknown whether the last transaction was committed")
 
 // writer is the only replayer that may write for a source topic, until another one starts.
 type writer struct {
@@ -249,7 +249,7 @@ func sizeOf(r *kgo.Record) int {
 func named(err error) error {
 	for _, fenced := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState} {
 		if errors.Is(err, fenced) {
-			return fmt.Errorf("%w (or a transaction of this one took longer than %s); what it had committed stays, run it again to go on: %w",
+			return fmt.Errorf("%w (or a transaction of this one took longer than %s); what it had committed stays; run the command again to continue: %w",
 				ErrFenced, transactionTimeout, err)
 		}
 	}
@@ -266,7 +266,7 @@ func (s *Service) openKeys(ctx context.Context) error {
 	}
 	keys, err := control.Keys(ctx, s.opts, s.cfg.Topics.Control, s.now())
 	if err != nil {
-		return fmt.Errorf("the key that signs replays is in %s (`consumer topics ensure` makes the topic; this command reads and writes it), or in SWITCHBACK_REPLAY_KEY: %w",
+		return fmt.Errorf("the key that signs replays cannot be read from %s (`consumer topics ensure` creates the topic, which this command reads and writes; or set SWITCHBACK_REPLAY_KEY): %w",
 			s.cfg.Topics.Control, err)
 	}
 	s.keys.Set(keys)

@@ -32,7 +32,7 @@ const (
 func Diff(ctx context.Context, before, after []byte) (changes []Change, more int, err error) {
 	for _, doc := range [][]byte{before, after} {
 		if !json.Valid(doc) {
-			return nil, 0, fmt.Errorf("%w: what is to be compared is not JSON", ErrEdit)
+			return nil, 0, fmt.Errorf("%w: a value to compare is not JSON", ErrEdit)
 		}
 	}
 	d := differ{ctx: ctx}

@@ -44,7 +44,7 @@ func Parse(s Source) (*Edit, error) {
 	}
 	switch {
 	case size > maxText:
-		return nil, fmt.Errorf("%w: it has %d bytes, at most %d can be", ErrEdit, size, maxText)
+		return nil, fmt.Errorf("%w: it has %d bytes; the maximum is %d", ErrEdit, size, maxText)
 	case given != 1:
 		return nil, fmt.Errorf("%w: give one of a JSON Patch, a Merge Patch, and assignments", ErrEdit)
 	case len(s.Merge) > 0:
@@ -64,7 +64,7 @@ func parsePatch(text []byte) (*Edit, error) {
 		return nil, fmt.Errorf("%w: the JSON Patch has no operation", ErrEdit)
 	}
 	if len(p) > maxOperations {
-		return nil, fmt.Errorf("%w: the JSON Patch has %d operations, at most %d can be", ErrEdit, len(p), maxOperations)
+		return nil, fmt.Errorf("%w: the JSON Patch has %d operations; the maximum is %d", ErrEdit, len(p), maxOperations)
 	}
 	return &Edit{patch: p, text: string(text)}, nil
 }
@@ -102,7 +102,7 @@ func parseSet(assignments []string) (*Edit, error) {
 	for _, text := range assignments {
 		field, value, ok := strings.Cut(text, "=")
 		if !ok || field == "" {
-			return nil, fmt.Errorf("%w: %q is no assignment; write field=value, for example properties.AREA=0", ErrEdit, text)
+			return nil, fmt.Errorf("%w: %q is not an assignment; write field=value, for example properties.AREA=0", ErrEdit, text)
 		}
 		ops = append(ops, operation{Op: "add", Path: pointer(field), Value: literal(value)})
 	}
@@ -153,7 +153,7 @@ const (
 // reports that the document would become too large.
 func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 	if !json.Valid(doc) {
-		return nil, fmt.Errorf("%w: what is to be edited is not JSON", ErrEdit)
+		return nil, fmt.Errorf("%w: the value is not JSON", ErrEdit)
 	}
 	p := e.patch
 	if e.merge != nil {
@@ -181,7 +181,7 @@ func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 			return nil, fmt.Errorf("%w: %w", ErrEdit, err)
 		}
 		if len(out) > len(doc)+maxGrowth {
-			return nil, fmt.Errorf("%w: it makes %d bytes of %d; at most %d more can be", ErrEdit, len(out), len(doc), maxGrowth)
+			return nil, fmt.Errorf("%w: the result has %d bytes and the value %d; an edit may add at most %d", ErrEdit, len(out), len(doc), maxGrowth)
 		}
 	}
 	return out, nil

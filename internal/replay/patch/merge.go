@@ -16,7 +16,7 @@ func mergeOperations(doc, merge json.RawMessage) ([]byte, error) {
 	var ops []map[string]json.RawMessage
 	target, isObject := object(doc)
 	if !isObject {
-		return nil, fmt.Errorf("%w: a Merge Patch needs an object, this document is none", ErrEdit)
+		return nil, fmt.Errorf("%w: a Merge Patch needs a JSON object, and the value is not one", ErrEdit)
 	}
 	patch, _ := object(merge)
 	mergeInto(&ops, "", target, patch)

@@ -95,8 +95,8 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 	lines := strings.SplitAfter(text, "\n")
 	for name, c := range map[string]struct{ text, says string }{
 		"empty":                   {"", "the file is empty"},
-		"another file":            {`{"name":"x"}`, "no plan begins like this"},
-		"no JSON":                 {"pipeline: x", "no plan begins like this"},
+		"another file":            {`{"name":"x"}`, "not the first line of a plan"},
+		"no JSON":                 {"pipeline: x", "not the first line of a plan"},
 		"newer version":           {strings.Replace(text, `"version":1`, `"version":2`, 1), "newer version"},
 		"unknown member":          {strings.Replace(text, `"by":"ana"`, `"by":"ana","x":1`, 1), "x"},
 		"head changed":            {strings.Replace(text, `"by":"ana"`, `"by":"bo"`, 1), "checksum"},
@@ -108,10 +108,10 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 		"unknown action":          {strings.Replace(text, `"do":"reinject"`, `"do":"burn"`, 1), `line 2: dead letter a: unknown action "burn"`},
 		"negative offset":         {strings.Replace(text, `"offset":3`, `"offset":-3`, 1), "both start at 0"},
 		"member of a dead letter": {strings.Replace(text, `"size":10`, `"size":10,"why_not":1`, 1), "why_not"},
-		"broken off":              {strings.Join(lines[:4], ""), "breaks off"},
+		"broken off":              {strings.Join(lines[:4], ""), "its last line is missing"},
 		"half a line":             {text[:len(lines[0])+20], "line 2"},
-		"more behind it":          {text + lines[1], "more after the end"},
-		"wrong count":             {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "speaks of 4"},
+		"more behind it":          {text + lines[1], "continues after the end"},
+		"wrong count":             {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "its last line says 4"},
 	} {
 		_, err := parse(t, c.text)
 		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "%s: got %v, want %q", name, err, c.says)

@@ -102,11 +102,11 @@ func (s *lines) plan() (*Plan, error) {
 			p.take(l)
 			continue
 		case end.End.Letters != p.Letters:
-			return nil, s.fault("it ends after %d dead letters, its last line speaks of %d", p.Letters, end.End.Letters)
+			return nil, s.fault("it has %d dead letters, but its last line says %d", p.Letters, end.End.Letters)
 		}
 		p.Checksum = "sha256:" + end.End.SHA256
 		if _, more, err := s.next(); err != nil || more {
-			return nil, cmp.Or(err, s.fault("there is more after the end"))
+			return nil, cmp.Or(err, s.fault("the file continues after the end of the plan"))
 		}
 		return p, nil
 	}
@@ -125,7 +125,7 @@ func (s *lines) head() (Head, error) {
 		Version int    `json:"version"`
 	}
 	if err := json.Unmarshal(text, &probe); err != nil || probe.Kind != kind {
-		return Head{}, s.fault("no plan begins like this; a plan is what replayer plan -f FILE writes")
+		return Head{}, s.fault("this is not the first line of a plan; replayer plan -f FILE writes a plan")
 	}
 	if probe.Version > version {
 		return Head{}, s.fault("version %d, this program reads up to %d: %w", probe.Version, version, ErrNewer)
@@ -148,14 +148,14 @@ func (s *lines) letter() (*Letter, *endLine, error) {
 		return nil, nil, err
 	}
 	if !ok {
-		return nil, nil, s.fault("the plan breaks off: its last line is missing")
+		return nil, nil, s.fault("the plan is incomplete: its last line is missing")
 	}
 	if bytes.HasPrefix(text, []byte(`{"end":`)) {
 		end, err := s.end(text)
 		return nil, end, err
 	}
 	if len(text) > maxLetter {
-		return nil, nil, s.fault("it has %d bytes, at most %d can be", len(text), maxLetter)
+		return nil, nil, s.fault("it has %d bytes; the maximum is %d", len(text), maxLetter)
 	}
 	l := new(Letter)
 	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {
@@ -178,7 +178,7 @@ func (s *lines) end(text []byte) (*endLine, error) {
 		return nil, s.fault("%w", err)
 	}
 	if sum := hex.EncodeToString(s.hash.Sum(nil)); sum != end.End.SHA256 {
-		return nil, s.fault("the checksum does not fit: the plan was changed or damaged after it was written; make a new one")
+		return nil, s.fault("the checksum does not match: the plan was changed or damaged after it was written; make a new one")
 	}
 	return end, nil
 }

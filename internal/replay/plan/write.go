@@ -95,7 +95,7 @@ func (w *Writer) line(v any, hashed bool) error {
 		return fmt.Errorf("write a plan: %w", err)
 	}
 	if _, letter := v.(*Letter); letter && len(text) > maxLetter {
-		return fmt.Errorf("write a plan: a dead letter takes %d bytes, at most %d can be", len(text), maxLetter)
+		return fmt.Errorf("write a plan: a dead letter takes %d bytes; the maximum is %d", len(text), maxLetter)
 	}
 	text = append(text, '\n')
 	if hashed {

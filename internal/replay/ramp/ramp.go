@@ -83,7 +83,7 @@ func ParseShare(text string) (float64, error) {
 		share /= 100
 	}
 	if err != nil || !(share >= 0 && share <= 1) {
-		return 0, fmt.Errorf("%w: %q is no share; use 2%% or 0.02", ErrRamp, text)
+		return 0, fmt.Errorf("%w: %q is not a share; use 2%% or 0.02", ErrRamp, text)
 	}
 	return share, nil
 }
@@ -92,7 +92,7 @@ func ParseShare(text string) (float64, error) {
 func ParseFactor(text string) (float64, error) {
 	factor, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), "x"), 64)
 	if err != nil || !(factor >= 1 && factor <= 1e6) {
-		return 0, fmt.Errorf("%w: %q is no factor; use 10x (1x to 1000000x)", ErrRamp, text)
+		return 0, fmt.Errorf("%w: %q is not a factor; use 10x (1x to 1000000x)", ErrRamp, text)
 	}
 	return factor, nil
 }
@@ -142,7 +142,7 @@ func ParseRate(text string) (float64, error) {
 		err = strconv.ErrSyntax
 	}
 	if err != nil || !(rate > 0 && rate <= 1e9) {
-		return 0, fmt.Errorf("%w: %q is no rate; use 500/s, 30/m or 600/h", ErrRamp, text)
+		return 0, fmt.Errorf("%w: %q is not a rate; use 500/s, 30/m or 600/h", ErrRamp, text)
 	}
 	return rate, nil
 }

@@ -33,7 +33,7 @@ const mostAssignments = 100
 
 func parseAssignments(texts []string) ([]assignment, error) {
 	if len(texts) > mostAssignments {
-		return nil, fmt.Errorf("%w: %d expressions, at most %d can be", ErrRewrite, len(texts), mostAssignments)
+		return nil, fmt.Errorf("%w: %d expressions; the maximum is %d", ErrRewrite, len(texts), mostAssignments)
 	}
 	var out []assignment
 	for _, text := range texts {
@@ -57,11 +57,11 @@ func parseAssignment(text string) (assignment, error) {
 		a.element = false
 		if quoted := step[2]; strings.HasPrefix(quoted, `"`) {
 			if err := json.Unmarshal([]byte(quoted), &name); err != nil {
-				return a, fmt.Errorf("%s is no name in JSON", quoted)
+				return a, fmt.Errorf("%s is not a JSON string", quoted)
 			}
 		} else if quoted != "" {
 			if _, err := strconv.Atoi(quoted); err != nil {
-				return a, fmt.Errorf("%s is no place in a list", quoted)
+				return a, fmt.Errorf("%s is not an index of a list", quoted)
 			}
 			name, a.element = quoted, true
 		}

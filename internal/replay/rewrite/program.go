@@ -34,10 +34,10 @@ type program struct {
 
 func newProgram(s Spec) (*program, error) {
 	if len(s.Program) > maxProgram || strings.ContainsRune(s.Program, 0) {
-		return nil, fmt.Errorf("%w: the program is longer than %d bytes, or has a character 0", ErrRewrite, maxProgram)
+		return nil, fmt.Errorf("%w: the program is longer than %d bytes, or contains a NUL character", ErrRewrite, maxProgram)
 	}
 	if math.IsNaN(s.Seconds) || s.Seconds < 0 || s.Seconds > longest {
-		return nil, fmt.Errorf("%w: a program can take from 0 to %d seconds for a value", ErrRewrite, longest)
+		return nil, fmt.Errorf("%w: the time limit of a program is from 0 to %d seconds for each value", ErrRewrite, longest)
 	}
 	p := &program{text: s.Program, limit: UsualTime, network: s.Network}
 	if s.Seconds > 0 {
@@ -89,13 +89,13 @@ func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the program takes longer than %s", ErrRewrite, p.limit)
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil, fmt.Errorf("%w: the program ends, and what it started goes on", ErrRewrite)
+		return nil, fmt.Errorf("%w: the program ended, but a process that it started is still running", ErrRewrite)
 	}
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return nil, fmt.Errorf("run the program: %w", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the program ends with %w%s", ErrRewrite, err, said.told())
+		return nil, fmt.Errorf("%w: the program ended with %w%s", ErrRewrite, err, said.told())
 	}
 	return result(value, bytes.TrimRight(printed.text.Bytes(), "\r\n"))
 }
@@ -106,7 +106,7 @@ func result(before, after []byte) ([]byte, error) {
 	case len(bytes.TrimSpace(after)) == 0:
 		return nil, fmt.Errorf("%w: the program prints nothing", ErrRewrite)
 	case json.Valid(before) && !json.Valid(after):
-		return nil, fmt.Errorf("%w: the program prints something else than one JSON value", ErrRewrite)
+		return nil, fmt.Errorf("%w: the program prints something other than one JSON value", ErrRewrite)
 	case !json.Valid(before) && bytes.ContainsRune(after, '\n'):
 		return nil, fmt.Errorf("%w: the program prints more than one line", ErrRewrite)
 	}

@@ -79,7 +79,7 @@ func New(s Spec) (*Rewrite, error) {
 	var err error
 	switch {
 	case s.SchemaID < 0 || s.SchemaID > 0 && s.Subject == "":
-		err = fmt.Errorf("%w: %d is no schema of a subject", ErrRewrite, s.SchemaID)
+		err = fmt.Errorf("%w: schema %d is of no subject", ErrRewrite, s.SchemaID)
 	case len(s.Exprs) > 0:
 		r.assignments, err = parseAssignments(s.Exprs)
 	case s.Program != "":
@@ -140,7 +140,7 @@ func Refused(err error) bool { return errors.Is(err, ErrRewrite) || errors.Is(er
 func facts(value []byte, of *Record) (transform.RecordFacts, error) {
 	parsed, err := transform.ParseValue(value)
 	if err != nil {
-		return transform.RecordFacts{}, fmt.Errorf("%w: the value is no JSON that expressions can read: %w", ErrRewrite, err)
+		return transform.RecordFacts{}, fmt.Errorf("%w: expressions cannot read the value: %w", ErrRewrite, err)
 	}
 	return transform.RecordFacts{Value: parsed, Key: of.Key, Headers: of.Headers}, nil
 }

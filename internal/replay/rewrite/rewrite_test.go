@@ -67,7 +67,7 @@ func TestApply_S4_8_saysWhyThereIsNoValue(t *testing.T) {
 		"no such field":       {Spec{Exprs: []string{`value.a.b = 1`}}, payment, "value.a.b = 1"},
 		"no such element":     {Spec{Exprs: []string{`value.lines[7] = 1`}}, payment, "value.lines[7] = 1"},
 		"no result":           {Spec{Exprs: []string{`value.status = value.id * "x"`}}, payment, "cannot be multiplied"},
-		"no JSON":             {Spec{Exprs: []string{`value.status = 1`}}, noJSON, "no JSON"},
+		"no JSON":             {Spec{Exprs: []string{`value.status = 1`}}, noJSON, "not JSON"},
 		"no JSON for a patch": {Spec{Set: []string{"a=1"}}, noJSON, "not JSON"},
 		"a tombstone":         {Spec{Set: []string{"a=1"}}, Record{}, "not JSON"},
 		"prints nothing":      {Spec{Program: "true"}, payment, "prints nothing"},
@@ -77,7 +77,7 @@ func TestApply_S4_8_saysWhyThereIsNoValue(t *testing.T) {
 		"prints no JSON":      {Spec{Program: "echo done"}, payment, "one JSON value"},
 		"prints without end":  {Spec{Program: "yes"}, payment, "prints more than"},
 		"takes too long":      {Spec{Program: "sleep 600 & sleep 600", Seconds: 0.05}, payment, "longer than"},
-		"leaves a process":    {Spec{Program: "cat; sleep 600 &"}, payment, "goes on"},
+		"leaves a process":    {Spec{Program: "cat; sleep 600 &"}, payment, "still running"},
 		"schema":              {Spec{Exprs: []string{`value.id = "x"`}, Schema: json.RawMessage(`{"properties":{"id":{"type":"integer"}}}`)}, payment, "/id: "},
 		"schema of no JSON":   {Spec{Schema: json.RawMessage(`true`)}, noJSON, "no JSON"},
 	} {

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrManyKeys marks topics with new values of more keys than fit in memory. Match it with errors.Is.
-var ErrManyKeys = errors.New("more keys got newer values than are kept in memory")
+var ErrManyKeys = errors.New("too many keys have newer values to keep them in memory")
 
 // mostKeys bounds the number of keys if Newest.Keys is nil.
 const mostKeys = 1_000_000
