@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 )
 
-// Banner is what a program prints before anything else when it runs on this broker.
+// Banner is the first output of a program that runs on this broker.
 const Banner = `
   ┌────────────────────────────────────────────────────────────────────┐
   │  EMBEDDED BROKER: for looking and learning, NOT FOR YOUR DATA.     │
@@ -22,20 +22,19 @@ const Banner = `
 // PortFlag is the command line flag that sets the broker's port.
 const PortFlag = "--port"
 
-// describeTopicPartitions is a request that kfake answers with a null list which Kafka's Java
-// AdminClient cannot read (it ends in a NullPointerException). Not offering the request makes it
-// use the older one.
+// describeTopicPartitions is a request that kfake answers with a null list, which Kafka's Java AdminClient cannot read
+// (it ends with a NullPointerException). Without the request the client uses an older one.
 const describeTopicPartitions = 75
 
-// Options say where the broker listens and keeps its data.
+// Options configure a [Broker].
 type Options struct {
 	// Port is the TCP port on 127.0.0.1; 0 takes a free one.
 	Port int
-	// DataDir keeps topics, groups and offsets over restarts. Empty keeps everything in memory,
-	// which grows until the process ends.
+	// DataDir keeps topics, groups and offsets over restarts. If it is empty, everything is kept in memory, which grows
+	// until the process ends.
 	DataDir string
-	// ConfiguredBrokers are the real brokers that the file or SWITCHBACK_KAFKA_BROKERS names. When
-	// there is one, Start refuses with a *RealBrokersError.
+	// ConfiguredBrokers are the real brokers that the file or SWITCHBACK_KAFKA_BROKERS names. If there is one, Start
+	// returns a *RealBrokersError.
 	ConfiguredBrokers []string
 }
 
@@ -45,8 +44,7 @@ type Broker struct {
 	addr    string
 }
 
-// Start starts the broker. The error is a *RealBrokersError, a *PortError, or says what is wrong
-// with the data folder.
+// Start starts the broker. The error is a *RealBrokersError, a *PortError, or names the fault of the data folder.
 func Start(o Options) (*Broker, error) {
 	if named := slices.DeleteFunc(slices.Clone(o.ConfiguredBrokers), func(b string) bool { return b == "" }); len(named) > 0 {
 		return nil, &RealBrokersError{Brokers: named}
@@ -57,7 +55,7 @@ func Start(o Options) (*Broker, error) {
 		kfake.Ports(o.Port),
 		kfake.MaxVersions(versions),
 		kfake.WithLogger(silent{}),
-		// The default of 5 s would make members of the new group protocol slow to join.
+		// With the default of 5 s, members of the new group protocol would join slowly.
 		kfake.BrokerConfigs(map[string]string{"group.consumer.heartbeat.interval.ms": "100"}),
 	}
 	if o.DataDir != "" {
@@ -75,7 +73,7 @@ func Start(o Options) (*Broker, error) {
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
 }
 
-// startError sorts a port that cannot be had from everything else.
+// startError distinguishes an unusable port from other errors.
 func startError(o Options, err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "listen" {
 		return &PortError{Service: "embedded broker", Port: o.Port, Flag: PortFlag, Err: err}
@@ -89,10 +87,10 @@ func startError(o Options, err error) error {
 // Addr is the host:port to connect to.
 func (b *Broker) Addr() string { return b.addr }
 
-// Close ends the broker and drops every connection. With a data folder, all state is written first.
+// Close stops the broker and closes every connection. With a data folder, it first writes the state.
 func (b *Broker) Close() { b.cluster.Close() }
 
-// silent discards kfake's log, which speaks of its own requests and not of the user's.
+// silent discards the log of kfake, which is about internal requests.
 type silent struct{}
 
 // Logf implements kfake.Logger.

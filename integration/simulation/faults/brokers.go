@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// restart stops all brokers, and starts them again with what they had on disk.
+// restart stops all brokers and starts them again with the data on their disks.
 func restart() Kind {
 	return Kind{
 		Name: "restart", Weight: 5, Redoes: redoes(3), Durable: true,
@@ -20,21 +20,21 @@ func restart() Kind {
 			w.Kafka.Down()
 			w.Wait(f.For)
 			if err := w.Kafka.Up(); err != nil {
-				panic(err) // their data cannot be read
+				panic(err) // the data cannot be read
 			}
 			w.Tell("the brokers are back")
 		},
 	}
 }
 
-// What leaders does.
+// The kinds of change of leaders.
 const (
 	shuffled    = "leaders"      // every partition gets another leader
-	coordinated = "coordinators" // groups and transactional ids get other coordinators
-	noded       = "node"         // a broker is added, and taken away again
+	coordinated = "coordinators" // groups and transactional IDs get other coordinators
+	noded       = "node"         // a broker is added and removed again
 )
 
-// leaders changes who leads what.
+// leaders changes the leaders of partitions or the coordinators.
 func leaders() Kind {
 	return Kind{
 		Name: "leaders", Weight: 6, Redoes: redoes(3),
@@ -73,8 +73,7 @@ func addNode(w *world.World, d time.Duration) {
 	})
 }
 
-// clean lets the brokers compact, and delete what is too old: what is done to the topics of the engine must not change what
-// it knows.
+// clean lets the brokers compact their logs and delete old segments. That must not change what the engine remembers.
 func clean() Kind {
 	return Kind{
 		Name: "clean", Weight: 3, Redoes: redoes(0),

@@ -8,11 +8,11 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// mostSkew is how far a clock goes wrong, at most. What waits by such a clock waits so much longer.
+// mostSkew is the largest deviation of a clock. Records that wait by such a clock wait longer by it.
 const mostSkew = 90 * time.Second
 
-// clock sets the clock of an instance ahead or behind, permanently or until it is set right. It jumps, as one does that was not
-// set for long.
+// clock sets the clock of an instance ahead or behind, for a time or for good. The clock jumps, like one that was not
+// synchronized for long.
 func clock() Kind {
 	return Kind{
 		Name: plan.KindClock, Weight: 6, Redoes: redoes(0), Lasts: 2 * mostSkew,

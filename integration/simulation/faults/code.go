@@ -36,7 +36,7 @@ func code() Kind {
 	}
 }
 
-// parseCode reads "<request> <error> [top]".
+// parseCode parses "<request> <error> [top]".
 func parseCode(f plan.Fault) (kfake.Fault, error) {
 	words := strings.Fields(f.What)
 	if len(words) < 2 {

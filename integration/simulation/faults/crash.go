@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// crash kills a process, as kill -9 or a lost machine does, and starts it again at once or after a while.
+// crash kills a process, like kill -9 or the loss of its machine, and starts it again at once or later.
 func crash() Kind {
 	return Kind{
 		Name: "crash", Weight: 10, Redoes: redoes(1),

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// cut takes the network from a process.
+// cut disconnects a process from the network.
 func cut() Kind {
 	return Kind{
 		Name: "cut", Weight: 8, Redoes: redoes(2),
@@ -25,7 +25,7 @@ func cut() Kind {
 	}
 }
 
-// lost loses one answer of a broker that has done what it was asked for.
+// lost loses one answer of a broker that has carried out the request.
 func lost() Kind {
 	return Kind{
 		Name: "lost", Weight: 10, Redoes: redoes(2),

@@ -14,18 +14,18 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// deny takes a permission to read away for a while, or that to the group or the transactional id. The engine ends then, and is
-// started again until the permission is there.
+// deny revokes a permission to read, or the one for the group or the transactional ID, for a while. The engine ends and
+// is started again until the permission is back.
 func deny() Kind {
 	return denial(plan.KindDeny, "read "+world.Source, "read group", "write transaction")
 }
 
-// denyWrite takes the permission to write a topic away for a while.
+// denyWrite revokes the permission to write a topic for a while.
 func denyWrite() Kind {
 	return denial(plan.KindDenyWrite, "write "+world.Output, "write "+world.DLQ, "write "+world.Source+".state")
 }
 
-// denial is a kind that takes one of some permissions away, each "<operation> <resource>".
+// denial returns a kind that revokes one of some permissions, each as "<operation> <resource>".
 func denial(name string, from ...string) Kind {
 	return Kind{
 		Name: name, Weight: 4,

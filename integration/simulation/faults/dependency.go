@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// outage takes down what all handlers need, behind an open circuit breaker: it spends no attempts.
+// outage stops a dependency of all handlers, behind an open circuit breaker. It uses no attempts.
 func outage() Kind {
 	return Kind{
 		Name: "outage", Weight: 4,
@@ -18,7 +18,7 @@ func outage() Kind {
 	}
 }
 
-// failing lets every attempt fail transiently: it spends attempts, and records die of it.
+// failing lets every attempt fail transiently. It uses attempts, and records become dead letters.
 func failing() Kind {
 	return Kind{
 		Name: plan.KindFailing, Weight: 3, Redoes: redoes(0),
@@ -27,7 +27,7 @@ func failing() Kind {
 	}
 }
 
-// standstill holds an instance from outside, as `consumer hold` does: nothing begins, and a failed attempt counts for nothing.
+// standstill pauses an instance like `consumer pause`: no attempt begins, and a failed attempt does not count.
 func standstill() Kind {
 	return Kind{
 		Name: "standstill", Weight: 4, Redoes: redoes(2),
@@ -46,7 +46,7 @@ func standstill() Kind {
 	}
 }
 
-// replay lets an operator put dead letters back while everything runs.
+// replay puts dead letters back while the instances run.
 func replay() Kind {
 	return Kind{
 		Name: "replay", Weight: 10, Redoes: redoes(0),

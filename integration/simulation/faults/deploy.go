@@ -8,15 +8,15 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// What deploy changes.
+// The kinds of deployments.
 const (
 	sameConfig = "same"        // a new version of the program
-	fewer      = "concurrency" // fewer handlers side by side
-	member     = "membership"  // static instead of dynamic, or the other way round
+	fewer      = "concurrency" // fewer concurrent handlers
+	member     = "membership"  // static instead of dynamic membership, or the reverse
 	tiers      = plan.DeployTiers
 )
 
-// deploy restarts the instances one after another, as a rolling upgrade does, with another configuration.
+// deploy restarts the instances one after another with another configuration, as a rolling upgrade does.
 func deploy() Kind {
 	return Kind{
 		Name: plan.KindDeploy, Weight: 8, Redoes: redoes(4),
@@ -58,13 +58,13 @@ func roll(w *world.World, within time.Duration, change world.Change) {
 	}
 }
 
-// What scale does.
+// The kinds of scaling.
 const (
-	scaleOut = "out" // one instance more, for a while
-	scaleIn  = "in"  // one less
+	scaleOut = "out" // one more instance for a while
+	scaleIn  = "in"  // one instance fewer
 )
 
-// scale changes the number of instances for a while. Both instances that come and those that go say so.
+// scale changes the number of instances for a while. Instances announce that they come or go.
 func scale() Kind {
 	return Kind{
 		Name: "scale", Weight: 6, Redoes: redoes(3),

@@ -1,5 +1,6 @@
-// Package faults is what can go wrong in a simulated world, and what operators do in it: one file for each kind. A kind says
-// how it is drawn from a seed, and what it does to a world.
+// Package faults has the faults of simulated worlds and the actions of their operators, one file for each kind. A kind
+// draws its faults from a seed and applies them to a world.
 //
-// Known faults of the engine stand in the table with the word open: the kinds that show them are not drawn until it is gone.
+// A known fault of the engine is listed in the table with the word open. The kinds that show it are not drawn until it
+// is fixed.
 package faults

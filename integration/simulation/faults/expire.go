@@ -8,10 +8,10 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// expireWithin is how long the group may take to become empty: static members leave it when their session is over.
+// expireWithin is the time limit for the group to become empty: static members leave it when their session ends.
 const expireWithin = 2 * time.Minute
 
-// expire stops all instances for so long that the group's offsets expire, and starts them again. In the brokers that takes days;
+// expire stops all instances until the offsets of the group have expired, and starts them again. Real brokers take days;
 // here the group is deleted as soon as it is empty.
 func expire() Kind {
 	return Kind{

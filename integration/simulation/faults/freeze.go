@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// freeze puts a process to sleep, as a long pause of its machine does. One that sleeps past its session is a zombie when it
-// wakes: it goes on with what it was about to send, and others own its partitions by then.
+// freeze stops a process without ending it, like a long pause of its machine. A process that is frozen beyond its
+// session is a zombie when it wakes: it goes on sending, although others own its partitions.
 func freeze() Kind {
 	return Kind{
 		Name: "freeze", Weight: 10, Redoes: redoes(2),
@@ -28,7 +28,7 @@ func freeze() Kind {
 	}
 }
 
-// slow makes everything that a process reads come late.
+// slow delays everything that a process reads.
 func slow() Kind {
 	return Kind{
 		Name: "slow", Weight: 4, Redoes: redoes(1),

@@ -13,17 +13,17 @@ import (
 // Kind is one kind of fault.
 type Kind struct {
 	Name    string
-	Weight  int                  // how often it is drawn, against the others
-	Share   float64              // of the worlds that have it, in place of a weight
-	Redoes  func(plan.Fault) int // how often it may make the attempt at a record be made again, at most
-	Lasts   time.Duration        // how much longer than its own time it may keep the world from coming to rest, at most
+	Weight  int                  // how often it is drawn, relative to the others
+	Share   float64              // share of the worlds that have it, instead of a weight
+	Redoes  func(plan.Fault) int // how often it may repeat the attempt at a record, at most
+	Lasts   time.Duration        // how long beyond its own time it may keep the world from coming to rest
 	Durable bool                 // the cluster must keep its data on disk
 
-	Draw   func(*rand.Rand, plan.Plan) plan.Fault // but for time and instance
+	Draw   func(*rand.Rand, plan.Plan) plan.Fault // draws a fault without its time and instance
 	Strike func(*world.World, plan.Fault)         // returns when the fault is over
 }
 
-// All lists every kind.
+// All returns every kind.
 func All() []Kind {
 	return []Kind{
 		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), expire(), prune(), outage(), failing(),
@@ -31,7 +31,8 @@ func All() []Kind {
 	}
 }
 
-// Choose gives the kinds with the names, separated by commas; all for "". A kind that is named is in every world, or drawn by its weight.
+// Choose returns the kinds with the given names, separated by commas; all kinds for "". A named kind is in every world,
+// or is drawn by its weight.
 func Choose(names string) ([]Kind, error) {
 	var chosen []Kind
 	if names == "" {
@@ -50,7 +51,7 @@ func Choose(names string) ([]Kind, error) {
 	return chosen, nil
 }
 
-// Find gives the kind with a name.
+// Find returns the kind with a name.
 func Find(name string) (Kind, bool) {
 	for _, k := range All() {
 		if k.Name == name {
@@ -60,7 +61,7 @@ func Find(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Plans gives the kinds as a plan draws them.
+// Plans converts kinds to those of package plan.
 func Plans(kinds []Kind) []plan.Kind {
 	out := make([]plan.Kind, 0, len(kinds))
 	for _, k := range kinds {
@@ -71,7 +72,7 @@ func Plans(kinds []Kind) []plan.Kind {
 
 func redoes(n int) func(plan.Fault) int { return func(plan.Fault) int { return n } }
 
-// upTo draws a time.
+// upTo draws a time below d.
 func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

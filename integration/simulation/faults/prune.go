@@ -7,8 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// prune lets retention delete records of a partition of the source that the group has not committed: whatever runs, reads or
-// waits then. They are lost, and the engine has to say so.
+// prune lets retention delete records of a source partition that the group has not committed. The engine must report
+// them as lost.
 func prune() Kind {
 	return Kind{
 		Name: "prune", Weight: 4, Redoes: redoes(2),

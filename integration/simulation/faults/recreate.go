@@ -8,14 +8,14 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// What recreate does before it.
+// The ways to re-create a topic.
 const (
 	stopped = "stopped" // all instances are stopped, as docs/changes.md says
-	running = "running" // nobody thinks of them
+	running = "running" // the instances run on
 )
 
-// recreate deletes the source topic and creates it again. Whatever was not read is gone. The instances refuse to go on until an
-// operator has adopted the new topic.
+// recreate deletes the source topic and creates it again. Unread records are gone. The instances stop until an operator
+// has adopted the new topic.
 func recreate() Kind {
 	return Kind{
 		Name: plan.KindRecreate, Share: .06, Redoes: redoes(4), Lasts: world.AdoptWithin,

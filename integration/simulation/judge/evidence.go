@@ -12,35 +12,35 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// Evidence is what was seen of a world that has come to rest.
+// Evidence is what was recorded of a world that has come to rest.
 type Evidence struct {
 	Plan      plan.Plan
-	EventOf   func(*kgo.Record) (plan.Event, error) // what a source record is; nil: the event of the plan that its number header names
+	EventOf   func(*kgo.Record) (plan.Event, error) // the event of a source record; nil uses the event of the plan that the number header names
 	Topics    Topics
 	Logs      map[string][]*kgo.Record   // by topic: what a reader with read_committed sees, by partition and offset
 	Committed map[string]map[int32]int64 // by topic and partition: the group's offsets
-	Pruned    []*kgo.Record              // of the source: what retention deleted, in any order
-	Deleted   []*kgo.Record              // of the source: what was there when an operator deleted the topic, in any order
-	Epoch     int64                      // how often the source was re-created, see Stride
+	Pruned    []*kgo.Record              // source records that retention deleted, in any order
+	Deleted   []*kgo.Record              // source records that were there when an operator deleted the topic, in any order
+	Epoch     int64                      // number of re-creations of the source, see Stride
 	Calls     []Call                     // of the handlers, in the order in which they began
 	Rows      map[string]Row             // of the table, by key
-	GaveUp    []string                   // engines that ended with an error nobody expected
+	GaveUp    []string                   // engines that ended with an unexpected error
 	Held      []Held                     // the most records that each process held at a time
-	Rest      time.Duration              // from the last fault, or the last event, until all had ended; negative: not within the bound
+	Rest      time.Duration              // from the last fault, or the last event, until all had ended; negative if they did not within the bound
 	Bound     time.Duration              // of Rest
 	Left      string                     // what had not ended by then
 	Busy      int64                      // the most requests of one process within a window of BusyWindow
-	Repeats   int                        // how often the faults may have made an attempt be made again, at most
+	Repeats   int                        // how often the faults may have repeated an attempt, at most
 }
 
-// Stride is what is added to the offsets of the source for each time that it was re-created: greater than any of them.
+// Stride is added to the offsets of the source for each of its re-creations. It is larger than any offset.
 const Stride = 1_000_000
 
-// HeaderAdopted is on records of the journal and of the losses that are none: what follows was done when a re-created source had
-// been adopted.
+// HeaderAdopted marks records of the journal and of the losses that only separate: the following ones were written after
+// a re-created source had been adopted.
 const HeaderAdopted = "adopted"
 
-// Digest is a short hash of everything that was seen.
+// Digest returns a short hash of all evidence.
 func (e Evidence) Digest() string {
 	h := fnv.New64a()
 	for _, c := range e.Calls {
@@ -57,7 +57,7 @@ func (e Evidence) Digest() string {
 // BusyWindow is the window of Evidence.Busy.
 const BusyWindow = 10 * time.Second
 
-// Topics names the topics of the pipeline.
+// Topics has the names of the pipeline's topics.
 type Topics struct {
 	Source, Output, Journal, Losses, DLQ, Trail string
 	Tiers                                       []string
@@ -65,12 +65,12 @@ type Topics struct {
 
 // Call is one call of a handler.
 type Call struct {
-	Source   string // position of the record's first appearance
+	Source   string // position at which the record first appeared
 	Position string // where it was read
 	Event    int
 	Attempt  int
 	Instance string
-	At, Due  time.Time // by the clock of the instance; Due is zero when the record came from the source
+	At, Due  time.Time // by the clock of the instance; Due is zero for a record of the source
 }
 
 // Row is a row of the table.
@@ -79,7 +79,7 @@ type Row struct {
 	Content int
 }
 
-// Held is the most records that a process held, and how many it may.
+// Held is the most records that a process held, and its limit.
 type Held struct {
 	Instance string
 	Most     int
@@ -89,21 +89,21 @@ type Held struct {
 // Violation is a breach of a promise.
 type Violation struct {
 	Property Property
-	Source   string // position of the record, "" when there is none
+	Source   string // position of the record; "" if there is none
 	What     string
 }
 
-// Property is what was promised.
+// Property is a promise.
 type Property string
 
 // The properties.
 const (
 	Conservation Property = "conservation" // each record is in exactly one place, unchanged
-	ExactlyOnce  Property = "exactly once" // nothing is taken, or takes effect, twice
-	Order        Property = "order"        // what the mode promises
-	NeverEarly   Property = "never early"  // no attempt before it is due
+	ExactlyOnce  Property = "exactly once" // nothing is read or takes effect twice
+	Order        Property = "order"        // the order that the mode promises
+	NeverEarly   Property = "never early"  // no attempt begins before it is due
 	Calls        Property = "handler calls"
-	Progress     Property = "progress" // all ends within a bound after the last fault
+	Progress     Property = "progress" // everything ends within a bound after the last fault
 	Memory       Property = "memory"   // records held at a time
 	Sink         Property = "sink"     // the table has what took effect last
 	Pause        Property = "pause"    // nothing loops without a pause
@@ -115,7 +115,7 @@ func Properties() []Property {
 	return []Property{Conservation, ExactlyOnce, Order, NeverEarly, Calls, Progress, Memory, Sink, Pause, Survival}
 }
 
-// String is one line.
+// String returns one line.
 func (v Violation) String() string {
 	text := string(v.Property) + ": "
 	if v.Source != "" {

@@ -12,23 +12,23 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// Headers of the contract, written out here a second time on purpose: a wrong constant in the software must not pass its own
+// The headers of the contract are repeated here on purpose: a wrong constant in the software must not pass its own
 // check.
 const (
 	headerSource = "switchback-source"
 	headerReplay = "switchback-replay-id"
 	headerForce  = "switchback-force-version"
 	headerDue    = "switchback-due"
-	headerNumber = "number" // the producer's own: which event of the plan a record is
+	headerNumber = "number" // the producer's own: the number of the event in the plan
 )
 
 // history is what happened to each record.
 type history struct {
 	Evidence
-	inputs  []*input // in the order of the source log, replays left out
+	inputs  []*input // in the order of the source log, without replays
 	byPlace map[string]*input
-	lost    map[string]*kgo.Record // by position: deleted before anybody took it, as an engine says
-	steps   []*step                // in the order of the journal: by partition, and in each as committed
+	lost    map[string]*kgo.Record // by position: deleted before anybody read it, as an engine reported
+	steps   []*step                // in the order of the journal: by partition, and in the order of the commits
 	found   []Violation
 }
 
@@ -41,14 +41,14 @@ type input struct {
 	replays  int
 }
 
-// step is a step of the journal with what it belongs to.
+// step is a step of the journal with its event.
 type step struct {
 	journal.Step
 	in   *input
 	life int         // 0, or the number of the replay
 	from *kgo.Record // the source record of this life
 
-	memory int // how often a re-created source had been adopted: what took effect last was forgotten then
+	memory int // number of adoptions of a re-created source before the step; each forgets what took effect last
 }
 
 func (h *history) report(p Property, source, format string, args ...any) {
@@ -130,7 +130,7 @@ func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record, memory 
 	h.steps = append(h.steps, s)
 }
 
-// key is the step's key; "" when it has none.
+// key returns the step's key, or "".
 func (s *step) key() string {
 	if s.Key == nil {
 		return ""
@@ -138,13 +138,13 @@ func (s *step) key() string {
 	return *s.Key
 }
 
-// forced says whether an operator lifted the version guard for the life that the step belongs to.
+// forced reports whether an operator let the step's life overwrite newer data.
 func (s *step) forced() bool {
 	_, n := topiclog.Header(s.from, headerForce)
 	return n > 0
 }
 
-// last is the step that finished the record, or nil.
+// last returns the step that finished the record, or nil.
 func (in *input) last() *step {
 	if len(in.steps) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func (in *input) last() *step {
 	return in.steps[len(in.steps)-1]
 }
 
-// Journey tells every step of a record, and those of the same key around it, which is where a fault of order has its cause.
+// Journey returns all steps of a record, and the steps of the same key around it, which show the cause of a wrong order.
 func Journey(e Evidence, source string) string {
 	h := newHistory(e)
 	in := h.byPlace[source]

@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// journeys: the steps of a record follow each other without a gap, from the source through the tiers to one end, and no
-// record of any topic was taken twice. A replay begins another life.
+// journeys checks that the steps of each record follow each other without a gap, from the source through the tiers to
+// one end, and that no record of any topic was read twice. A replay begins another life.
 func (h *history) journeys() {
 	taken := map[string]bool{}
 	for _, s := range h.steps {
@@ -44,7 +44,7 @@ func (h *history) journey(in *input) {
 			attempts++
 		}
 		switch {
-		case s.Decision == "parked" && !s.Started.IsZero() && !h.Plan.Has(plan.KindClock): // one that was set back while an open breaker undid it
+		case s.Decision == "parked" && !s.Started.IsZero() && !h.Plan.Has(plan.KindClock): // a clock that was set back while an open breaker undid the attempt
 			h.report(NeverEarly, in.position, "it was parked after an attempt")
 		case s.Decision != "parked" && s.Attempt != attempts:
 			h.report(Conservation, in.position, "attempt %d is numbered %d", attempts, s.Attempt)
@@ -67,7 +67,8 @@ func (h *history) begins(in *input, i int, s *step) {
 	}
 }
 
-// times: no attempt begins before the time in its record's header, and that is not before what the delay asked for.
+// times checks that no attempt begins before the time in its record's header, and that this time is not earlier than the
+// delay requires.
 func (h *history) times() {
 	for _, c := range h.Evidence.Calls {
 		if c.At.Before(c.Due) {
@@ -90,7 +91,8 @@ func (h *history) times() {
 	}
 }
 
-// due returns when each record that is left in a tier's log is due by its one header; the zero time where the header is not as it must be.
+// due returns when each record that is left in a tier's log is due by its header, or the zero time if the header is
+// invalid.
 func (h *history) due() map[string]time.Time {
 	due := map[string]time.Time{}
 	for _, tier := range h.Topics.Tiers {
@@ -106,7 +108,7 @@ func (h *history) due() map[string]time.Time {
 	return due
 }
 
-// waits: a record that failed is due no sooner than the delay of its tier, or the failure, asked for.
+// waits checks that a failed record is due no sooner than the delay of its tier, or the wait that the failure asked for.
 func (h *history) waits(s *step) {
 	delay := time.Duration(math.MaxInt64)
 	for _, tiers := range h.Plan.TierLists() { // any of them may have been in force
@@ -121,7 +123,7 @@ func (h *history) waits(s *step) {
 	}
 }
 
-// calls: however often an attempt is made again, there is a bound.
+// calls checks the bound on the number of attempts.
 func (h *history) calls() {
 	most := map[string]int{}
 	for _, c := range h.Evidence.Calls {

@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// limits: what is held in memory and what is sent to the brokers are bounded.
+// limits checks the bounds on records in memory and on requests to the brokers.
 func (h *history) limits() {
 	for _, held := range h.Held {
 		if held.Most > held.Limit {
@@ -18,10 +18,11 @@ func (h *history) limits() {
 	}
 }
 
-// Limit is how many records a process may hold: the shares of all lanes, and what the client returns from one poll. A broker
-// answers with a whole batch, however large; that of a transaction in which many records failed is as large as a batch may be.
+// Limit returns how many records a process may hold: the shares of all partitions, and one poll of the client. A broker
+// answers with a whole batch, however large; that of a transaction in which many records failed has the largest size of
+// a batch.
 func Limit(p plan.Plan) int {
-	const least = 256 // of a lane, whatever the configuration says
+	const least = 256 // of a partition, whatever the configuration says
 	fetched := float64(1<<20) / float64(200+p.Load.Pad)
 	held := p.Engine.HeldRecords
 	if held == 0 {
@@ -30,15 +31,15 @@ func Limit(p plan.Plan) int {
 	return max(held, lanes(p)*least) + int(math.Ceil(float64(lanes(p))*fetched))
 }
 
-// MostBusy is how many requests a process may send within BusyWindow. The network takes half a millisecond, so a loop without
-// a pause sends some 10,000.
+// MostBusy returns how many requests a process may send within BusyWindow. The network takes half a millisecond, so a
+// loop without a pause sends about 10,000.
 func MostBusy(p plan.Plan) int64 {
 	const (
 		idle     = 2000 // long polls, heartbeats, metadata
-		perEvent = 10   // a transaction for each, at worst
+		perEvent = 10   // at most one transaction for each
 	)
 	return idle + int64(perEvent*p.Load.Records)
 }
 
-// lanes counts the partitions from which one process may read.
+// lanes returns the number of partitions that one process may read.
 func lanes(p plan.Plan) int { return int(p.Cluster.Partitions) * (1 + len(p.Delays())) }

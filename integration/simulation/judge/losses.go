@@ -14,8 +14,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// losses: what retention deleted was either taken before, or an engine says that it is lost, once; and nothing else is said to be
-// lost. What is rightly lost leaves the history: nothing is expected of it. Pruned records that were taken are part of the log.
+// losses checks that each record that retention deleted was either read before, or is reported as lost by an engine,
+// once, and that nothing else is reported as lost. Records that are rightly lost leave the history, because nothing is
+// expected of them. Deleted records that were read are part of the log.
 func (h *history) losses() {
 	said := h.saidLost()
 	taken := map[string]bool{}
@@ -29,11 +30,11 @@ func (h *history) losses() {
 	for _, r := range log {
 		known[topiclog.Position(r)] = true
 	}
-	missed := map[int]int64{} // by index of said: records that nobody took
+	missed := map[int]int64{} // by index of said: records that nobody read
 	for _, r := range h.Pruned {
 		at := topiclog.Position(r)
 		if known[at] {
-			continue // the brokers still have it, or two prunings met
+			continue // the brokers still have it, or two deletions overlapped
 		}
 		known[at] = true
 		in := slices.IndexFunc(said, func(l retrytopics.Loss) bool {
@@ -45,7 +46,7 @@ func (h *history) losses() {
 		case in >= 0:
 			missed[in]++
 			h.lost[at] = r
-		case r.Offset < h.Epoch*Stride: // deleted with its topic before anybody came by
+		case r.Offset < h.Epoch*Stride: // deleted with its topic before anybody read it
 			h.lost[at] = r
 		case h.Rest >= 0:
 			h.report(Conservation, at, "it was deleted before it was taken, and no engine says so")
@@ -70,14 +71,14 @@ func (h *history) losses() {
 	h.Logs[h.Topics.Source] = log
 }
 
-// adopted says whether a record marks that a re-created source had been adopted.
+// adopted reports whether a record marks the adoption of a re-created source.
 func adopted(r *kgo.Record) bool {
 	_, n := topiclog.Header(r, HeaderAdopted)
 	return n > 0
 }
 
-// counted: a loss counts every record that nobody took, and none that somebody did. In between are markers of transactions and
-// what was aborted, which the engine cannot tell from records.
+// counted checks that a loss counts every record that nobody read, and none that somebody did. Between them are
+// transaction markers and aborted records, which the engine cannot tell from records.
 func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]bool) {
 	most := l.To - l.From
 	for offset := l.From; offset < l.To; offset++ {
@@ -90,7 +91,8 @@ func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]boo
 	}
 }
 
-// saidLost gives what the engines said of the source. Two of them that overlap are a fault: what is lost is said once.
+// saidLost returns the losses that the engines reported for the source. Overlapping losses are a fault, because each
+// loss is reported once.
 func (h *history) saidLost() (said []retrytopics.Loss) {
 	end, moved := map[int32]int64{}, map[int32]int64{}
 	for _, r := range h.Logs[h.Topics.Losses] {

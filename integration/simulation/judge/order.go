@@ -5,7 +5,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// order replays what happened to each key, as committed, against what the mode promises.
+// order replays the committed steps of each key and compares them with what the mode promises.
 func (h *history) order() {
 	keys := map[string]*keyHistory{}
 	for _, s := range h.steps {
@@ -25,8 +25,8 @@ func (h *history) order() {
 type keyHistory struct {
 	*history
 	effects
-	memory int   // of the step before
-	first  *step // the latest in the source that finished its first life
+	memory int   // of the previous step
+	first  *step // the latest event of the source that finished its first life
 	held   *step // the dead letter that holds the key
 }
 
@@ -50,11 +50,11 @@ func (k *keyHistory) add(s *step) {
 	k.noteLate(s, v)
 }
 
-// forget: the engine has adopted a re-created source, and has forgotten what took effect last.
+// forget applies the adoption of a re-created source, which forgets what took effect last.
 func (k *keyHistory) forget() { k.last = nil }
 
-// dedupe: what is closed as a duplicate says what stands there, and what takes effect does not. The window is longer than any
-// world, or there is none.
+// dedupe checks that a duplicate has the content that took effect last, and that a delivered event has another one. The
+// window is longer than any world, or there is none.
 func (k *keyHistory) dedupe(s *step) {
 	again := k.last != nil && same(k.last, s)
 	switch {
@@ -65,7 +65,8 @@ func (k *keyHistory) dedupe(s *step) {
 	}
 }
 
-// latest: an older event never takes effect after a newer one, and is closed as superseded only where there is one.
+// latest checks that an older event never takes effect after a newer one, and that an event is closed as superseded only
+// if there is a newer one.
 func (k *keyHistory) latest(s *step, v version, lifted bool) {
 	switch older := k.outdates(v); {
 	case s.Decision == "delivered" && older && !lifted:
@@ -77,7 +78,8 @@ func (k *keyHistory) latest(s *step, v version, lifted bool) {
 	}
 }
 
-// strict: the events of a key are finished in the order of the source. A replay comes late and is held to its version.
+// strict checks that the events of a key finish in the order of the source. A replay comes late and is checked by its
+// version.
 func (k *keyHistory) strict(s *step, v version, lifted bool) {
 	if s.life > 0 {
 		k.strictReplay(s, v, lifted)
@@ -94,7 +96,7 @@ func (k *keyHistory) strict(s *step, v version, lifted bool) {
 }
 
 func (k *keyHistory) strictReplay(s *step, v version, lifted bool) {
-	// Versions may go back in strict order, where the source says so: only the last effect is sure to be remembered.
+	// In strict order versions may go back if those of the source do: only the last effect is sure to be remembered.
 	if s.Decision == "delivered" && !lifted && k.outdates(v) && !k.Plan.Engine.Versioned {
 		k.report(Order, s.Source, "its replay took effect after %s, which is newer", name(k.last))
 	}
@@ -107,7 +109,7 @@ func (k *keyHistory) strictReplay(s *step, v version, lifted bool) {
 	k.holds(s)
 }
 
-// holds notes that a dead letter holds its key.
+// holds records that a dead letter holds its key.
 func (k *keyHistory) holds(s *step) {
 	if s.Decision == "dead_lettered" && k.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey {
 		k.held = s

@@ -5,7 +5,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// outcomes: what must die dies and nothing else does, and nothing is closed that no rule speaks of.
+// outcomes checks that exactly those events die that must, and that no event is closed without a rule for it.
 func (h *history) outcomes() {
 	for _, s := range h.steps {
 		if s.Finished() {

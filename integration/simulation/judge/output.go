@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// places: every input record is in exactly one place, and its copies are the same bytes.
+// places checks that every input record is in exactly one place, and that its copies have the same bytes.
 func (h *history) places() {
 	account := conservation.Of(conservation.Pipeline{
 		Source: h.Topics.Source, Output: h.Topics.Output, DLQ: h.Topics.DLQ, Audit: h.Topics.Journal, Tiers: h.Topics.Tiers,
@@ -19,9 +19,9 @@ func (h *history) places() {
 	}
 }
 
-// outputs: the output has what was delivered, in the order in which it took effect.
+// outputs checks that the output has what was delivered, in the order in which it took effect.
 func (h *history) outputs() {
-	wrote := map[string][]string{} // by key: sources, those of the parts of one event once
+	wrote := map[string][]string{} // by key: sources, with those of the parts of one event once
 	for _, r := range h.Logs[h.Topics.Output] {
 		from, _ := topiclog.Header(r, headerSource)
 		if key := string(r.Key); r.Key != nil && (len(wrote[key]) == 0 || wrote[key][len(wrote[key])-1] != from) {
@@ -41,7 +41,7 @@ func (h *history) outputs() {
 	}
 }
 
-// differ is the first record in which two lists differ.
+// differ returns the first record in which two lists differ.
 func differ(a, b []string) string {
 	for i := range max(len(a), len(b)) {
 		switch {
@@ -54,8 +54,8 @@ func differ(a, b []string) string {
 	return ""
 }
 
-// table: in the end the table has what took effect last for each key, as the guard of internal/sink sees it, or the row of a newer
-// event that took no effect.
+// table checks that the table has, for each key, what took effect last according to the guard of internal/sink, or the
+// row of a newer event that took no effect.
 func (h *history) table() {
 	want, keys, others := map[string]*step{}, map[string]*effects{}, map[string][]*step{}
 	for _, s := range h.steps {
@@ -101,15 +101,16 @@ func (h *history) table() {
 	}
 }
 
-// behind says whether a row is that of an event that lies behind a delete in the source, without an order. A delete has the greatest
-// number that is known when it is written: if its answer was lost, it may be written again with a greater one, and the row stays.
+// behind reports whether a row is that of an event that follows a delete in the source, without an order. A delete has
+// the greatest number that is known when it is written. If its answer was lost, it may be written again with a greater
+// one, and the row stays.
 func (h *history) behind(row Row, s *step) bool {
 	in := h.byPlace[row.Source]
 	return h.Plan.Engine.Order == retrytopics.OrderNone && s.in.event.Delete && in != nil && in.record.Offset > s.in.record.Offset
 }
 
-// lostAfterItsWrite says whether the table has what a lost event wrote: its attempt had written, its transaction was aborted, and
-// the event was deleted before another attempt.
+// lostAfterItsWrite reports whether the table has the row of a lost event: its attempt had written, its transaction was
+// aborted, and the event was deleted before another attempt.
 func (h *history) lostAfterItsWrite(key string, row Row, there bool) bool {
 	if there {
 		return h.lost[row.Source] != nil
@@ -122,9 +123,9 @@ func (h *history) lostAfterItsWrite(key string, row Row, there bool) bool {
 	return false
 }
 
-// deletedLater says whether, without an order, a delete that lies behind an event in the source was written before it, in an attempt
-// that came to nothing: the guard knows the delete and keeps the event out, though it takes effect last in the topic. The table has
-// what lies behind the delete, if anything does.
+// deletedLater reports whether, without an order, a later delete of the source was written before an event in an attempt
+// that did not count. The guard knows the delete and keeps the event out, although the event takes effect last in the
+// topic. The table then has what follows the delete, if there is anything.
 func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	in := h.byPlace[row.Source]
 	return h.Plan.Engine.Order == retrytopics.OrderNone && slices.ContainsFunc(h.inputs, func(d *input) bool {
@@ -133,16 +134,18 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	})
 }
 
-// forcedBefore says whether the table has what a forced replay made of the key. Its version depends on what took effect before it: in
-// an attempt whose transaction was aborted that may have been more than in the one that counts, and the guard knows the former.
+// forcedBefore reports whether the table has the result of a forced replay of the key. Its version depends on what took
+// effect before it. In an attempt whose transaction was aborted, that may have been more than in the attempt that
+// counts, and the guard knows the former.
 func (h *history) forcedBefore(key string, row Row, there bool) bool {
 	return slices.ContainsFunc(h.steps, func(s *step) bool {
 		return s.key() == key && s.life > 0 && s.forced() && (there && s.Source == row.Source || !there && s.in.event.Delete)
 	})
 }
 
-// belowDelete says whether, without an order, the number of an event is below that of a later delete: it takes the greatest number that
-// took effect, also that of an event that came after an earlier delete, and keeps out of the table what has a smaller one.
+// belowDelete reports whether, without an order, the number of an event is below that of a later delete. The delete
+// takes the greatest number that took effect, also that of an event after an earlier delete, and keeps events with
+// smaller ones out of the table.
 func (h *history) belowDelete(s *step, there bool) bool {
 	if there || h.Plan.Engine.Order != retrytopics.OrderNone || !h.Plan.Engine.Versioned {
 		return false
@@ -157,9 +160,9 @@ func (h *history) belowDelete(s *step, there bool) bool {
 	})
 }
 
-// leavesRow says whether an event that took no effect may have left its row in the table. A duplicate does, unless
-// something newer took effect: its row says what took effect last when it came. A dead letter may, if it was written and the
-// answer was lost, or if a dependency failed later that had not failed when it was written.
+// leavesRow reports whether an event that took no effect may have left its row in the table. A duplicate does, unless
+// something newer took effect: its row is what took effect last when it came. A dead letter may, if it was written and
+// the answer was lost, or if a dependency failed after the write.
 func (h *history) leavesRow(s *step) bool {
 	return s.Decision == "duplicate" ||
 		s.Decision == "dead_lettered" && (s.in.event.Fate == plan.FateSinkFails || h.Plan.Has(plan.KindFailing))

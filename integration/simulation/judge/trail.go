@@ -6,24 +6,25 @@ import (
 	"hash/fnv"
 )
 
-// Link is a link of the chain that each shard writes: one for each transaction, over the steps in it.
+// Link is a link of the hash chain of a partition. Each transaction writes one over its steps.
 type Link struct {
 	Number int      `json:"number"` // from 1
-	Before string   `json:"before"` // hash of the link before; "" of the first
-	Steps  []string `json:"steps"`  // "<where it was taken> <decision>", in their order
+	Before string   `json:"before"` // hash of the previous link; "" of the first
+	Steps  []string `json:"steps"`  // "<where it was read> <decision>", in their order
 }
 
-// Hash names a link.
+// Hash returns the hash of a link.
 func (l Link) Hash() string {
 	h := fnv.New64a()
 	fmt.Fprint(h, l.Number, l.Before, l.Steps)
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// Step names a step in a link.
+// Step returns the text of a step in a link.
 func Step(position, decision string) string { return position + " " + decision }
 
-// trail: the chain of each shard has no gap and no fork, and its links are the steps of the journal in their order.
+// trail checks that the chain of each partition has no gap and no fork, and that its links have the steps of the journal
+// in their order.
 func (h *history) trail() {
 	last := map[int32]Link{}
 	linked := map[int32][]string{}

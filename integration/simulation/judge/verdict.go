@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Verdict gives every breach of a promise. In a world that did not come to rest, what is unfinished breaks no promise but
-// progress.
+// Verdict returns every breach of a promise. In a world that did not come to rest, unfinished records break no promise
+// but progress.
 func Verdict(e Evidence) []Violation {
 	h := newHistory(e)
 	for _, why := range e.GaveUp {
@@ -43,16 +43,16 @@ func Verdict(e Evidence) []Violation {
 	return h.found
 }
 
-// recreated says whether an engine ended because the source is another one, or is not there.
+// recreated reports whether an engine ended because the source is another one, or is missing.
 func recreated(why string) bool {
 	return strings.Contains(why, "was deleted and re-created") || strings.Contains(why, "does not exist")
 }
 
-// Bound is how long a world may take to come to rest after the last fault.
+// Bound returns how long a world may take to come to rest after the last fault.
 func Bound(p plan.Plan) time.Duration {
 	e, delays := p.Engine, p.Delays()
 	longest := delays[len(delays)-1]
-	chain := time.Duration(0) // the waits of a record that fails as often as it may
+	chain := time.Duration(0) // the waits of a record with the largest number of failures
 	for attempt := range e.MaxAttempts - 1 {
 		tier := longest
 		if len(p.TierLists()) == 1 {
@@ -70,7 +70,7 @@ func Bound(p plan.Plan) time.Duration {
 	return bound
 }
 
-// handling is how long the attempts of a load take at most, when two run side by side, as after a deploy.
+// handling returns how long the attempts of a load take at most, if two run at a time, as after a deployment.
 func handling(p plan.Plan) (all time.Duration) {
 	for n := range p.Load.Records {
 		if e := p.Event(n); p.Load.Sends(n) {

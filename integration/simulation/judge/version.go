@@ -18,17 +18,17 @@ func (v version) less(w version) bool {
 type effects struct {
 	any     bool
 	newest  version
-	deleted int64 // offset behind the newest delete
-	last    *step // what stands there
+	deleted int64 // offset after the newest delete
+	last    *step // what took effect last
 }
 
-// outdates says whether an event of a version is older than what took effect.
+// outdates reports whether an event of a version is older than what took effect.
 func (f *effects) outdates(v version) bool {
 	return f.any && (v.less(f.newest) || v.offset < f.deleted)
 }
 
-// version gives the version of a step's event, in view of what took effect before. lifted says that it is an older event that
-// an operator let overwrite newer data.
+// version returns the version of a step's event, given what took effect before. lifted means that an operator let an
+// older event overwrite newer data.
 func (h *history) version(s *step, f *effects) (v version, lifted bool) {
 	v.offset = s.in.record.Offset
 	deletes := s.in.event.Delete
@@ -46,7 +46,7 @@ func (h *history) version(s *step, f *effects) (v version, lifted bool) {
 	return v, false
 }
 
-// note notes that an event took effect, or said what stood there already.
+// note records that an event took effect, or had the content that took effect last.
 func (f *effects) note(s *step, v version) {
 	if !f.any || f.newest.less(v) {
 		f.newest = v
@@ -60,14 +60,14 @@ func (f *effects) note(s *step, v version) {
 	}
 }
 
-// noteLate notes a delete that is superseded: what lay before it is older all the same.
+// noteLate records a superseded delete: the events before it are older nevertheless.
 func (f *effects) noteLate(s *step, v version) {
 	if s.Decision == "superseded" && s.in.event.Delete {
 		f.deleted = max(f.deleted, v.offset+1)
 	}
 }
 
-// same says whether two events of a key say the same.
+// same reports whether two events of a key have the same content.
 func same(a, b *step) bool {
 	if a.in.event.Delete || b.in.event.Delete {
 		return a.in.event.Delete == b.in.event.Delete

@@ -1,5 +1,5 @@
-// Package plan says what a simulated world is made of: its cluster, its engines, its load and its faults. A seed draws a
-// plan; a plan can be printed, read back, and made smaller while it still fails.
+// Package plan describes a simulated world: its cluster, its engines, its load and its faults. A seed draws a plan. A
+// plan can be printed, parsed, and reduced as long as it still fails.
 //
-// The package plays nothing and knows no fault by name: who draws a plan hands in the kinds of faults that there are.
+// The package runs no world and knows no fault by name: the caller passes the kinds of faults.
 package plan

@@ -9,18 +9,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Kind is a kind of fault as a plan knows it.
+// Kind is a kind of fault, as far as a plan needs it.
 type Kind struct {
 	Name   string
-	Weight int // how often it is drawn, against the others; 0: by Share
-	// Share of the worlds that have one fault of the kind. It is drawn from a stream of its own: the other faults of a seed stay as
-	// they are.
+	Weight int // how often it is drawn, relative to the others; 0 uses Share
+	// Share is the share of the worlds that have one fault of the kind. It is drawn from a separate stream, so the other
+	// faults of a seed stay the same.
 	Share float64
-	// Draw gives a fault of the kind but for its time and instance.
+	// Draw returns a fault of the kind without its time and instance.
 	Draw func(*rand.Rand, Plan) Fault
 }
 
-// Draw makes the plan of a seed, with faults of the given kinds.
+// Draw returns the plan of a seed, with faults of the given kinds.
 func Draw(seed uint64, kinds []Kind) Plan {
 	r := rand.New(rand.NewPCG(seed, 0x91a4))
 	p := Plan{Seed: seed}
@@ -35,7 +35,7 @@ func Draw(seed uint64, kinds []Kind) Plan {
 	return p
 }
 
-// tierLists are the lists of tiers that are drawn. They share some delays, so that a change keeps some tiers.
+// tierLists returns the lists of tiers that are drawn. They share some delays, so that a change keeps some tiers.
 func tierLists() [][]time.Duration {
 	return [][]time.Duration{delays(1, 4, 15), delays(2, 8, 60), delays(3), delays(1, 2), delays(5, 20)}
 }
@@ -50,7 +50,7 @@ func drawEngine(r *rand.Rand) Engine {
 	if e.Order == retrytopics.OrderStrict && chance(r, .3) {
 		e.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 	}
-	if chance(r, .2) { // versions are remembered all the same
+	if chance(r, .2) { // versions are remembered nevertheless
 		e.Window = 0
 	}
 	return e
@@ -67,14 +67,14 @@ func drawLoad(r *rand.Rand) Load {
 	return l
 }
 
-// flood lets far more wait than a process may hold.
+// flood makes far more records wait than a process may hold.
 func (p *Plan) flood(r *rand.Rand) {
 	p.Cluster.Partitions, p.Engine.HeldRecords, p.Engine.Concurrency = 1+r.Int32N(2), 100, 64
 	p.Engine.Instances = 1
 	p.Load = Load{Records: 3000, Keys: 3000, Hard: 1, Pad: 2000}
 }
 
-// drawFaults spreads faults over the time of the load and a while after it.
+// drawFaults spreads faults over the time of the load and some time after it.
 func drawFaults(r *rand.Rand, p Plan, kinds []Kind) []Fault {
 	all := 0
 	for _, k := range kinds {
@@ -90,7 +90,7 @@ func drawFaults(r *rand.Rand, p Plan, kinds []Kind) []Fault {
 	return faults
 }
 
-// drawRare gives the faults of kinds that have a share.
+// drawRare returns the faults of kinds with a share.
 func drawRare(p Plan, kinds []Kind) (faults []Fault) {
 	for i, k := range kinds {
 		r := rand.New(rand.NewPCG(p.Seed, 0x4a4e<<32|uint64(i)))
@@ -103,7 +103,7 @@ func drawRare(p Plan, kinds []Kind) (faults []Fault) {
 	return faults
 }
 
-// place gives a fault its time and its instance.
+// place sets the time and the instance of a fault.
 func place(f Fault, r *rand.Rand, p Plan) Fault {
 	span := max(time.Duration(p.Load.Records)*p.Load.Gap, 10*time.Second) + seconds(20)
 	f.At = time.Duration(r.Int64N(int64(span))).Round(time.Millisecond)

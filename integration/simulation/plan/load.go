@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Load is what the producers send. Each event follows from the seed and its own number, so that leaving some out changes
-// none of the others.
+// Load is the input of the producers. Each event depends on the seed and its own number alone, so leaving some out does
+// not change the others.
 type Load struct {
 	Records int           `json:"records"`        // numbered from 0
 	Left    []Range       `json:"left,omitempty"` // numbers that are left out
 	Keys    int           `json:"keys"`
-	Gap     time.Duration `json:"gap"`           // between two events, on average
+	Gap     time.Duration `json:"gap"`           // average time between two events
 	Hard    float64       `json:"hard"`          // share of the events that do not succeed at once
-	Pad     int           `json:"pad,omitempty"` // bytes that each value is padded with
+	Pad     int           `json:"pad,omitempty"` // bytes that pad each value
 }
 
-// Range is numbers from First up to, and without, End.
+// Range is the numbers from First to End, without End.
 type Range struct {
 	First int `json:"first"`
 	End   int `json:"end"`
 }
 
-// String sums the load up.
+// String summarizes the load.
 func (l Load) String() string {
 	left := 0
 	for _, r := range l.Left {
@@ -36,7 +36,7 @@ func (l Load) String() string {
 	return text
 }
 
-// Sends says whether an event is sent at all.
+// Sends reports whether an event is sent.
 func (l Load) Sends(number int) bool {
 	for _, r := range l.Left {
 		if number >= r.First && number < r.End {
@@ -46,7 +46,7 @@ func (l Load) Sends(number int) bool {
 	return number < l.Records
 }
 
-// Fate is what an attempt at an event comes to.
+// Fate is the result of an event's attempts.
 type Fate string
 
 // The fates.
@@ -57,26 +57,26 @@ const (
 	FateExhausted Fate = "exhausted"  // fails transiently at every attempt of its first Deaths lives
 	FateFiltered  Fate = "filtered"   // is closed by the handler
 	FatePanic     Fate = "panic"      // panics in its first Deaths lives
-	FateSinkFails Fate = "sink_fails" // the sink takes the write and its answer is lost, Fails times
+	FateSinkFails Fate = "sink_fails" // the sink carries out the write and its answer is lost, Fails times
 )
 
 // Event is one event of the load.
 type Event struct {
 	Number  int
-	Key     string        // "" when it has none
+	Key     string        // "" for an event without a key
 	Delete  bool          // a tombstone
-	Content int           // two events of a key with one content say the same
-	Version int64         // of a versioned load
+	Content int           // two events of a key with the same number have the same content
+	Version int64         // of a load with versions
 	Parts   int           // outputs
 	Fate    Fate          //
 	Fails   int           // see Fate
-	Deaths  int           // lives that end in the dead letter queue; a replay begins another life
-	Takes   time.Duration // of each attempt
-	Asks    time.Duration // that a failure asks to wait, as Retry-After does
-	Pause   time.Duration // after it was sent
+	Deaths  int           // lives that end in the DLQ; a replay begins another life
+	Takes   time.Duration // duration of each attempt
+	Asks    time.Duration // wait that a failure asks for, like Retry-After
+	Pause   time.Duration // time after it was sent
 }
 
-// Event gives one event.
+// Event returns one event.
 func (p Plan) Event(number int) Event {
 	r := rand.New(rand.NewPCG(p.Seed, 0x10ad<<32|uint64(number)))
 	l := p.Load
@@ -85,7 +85,7 @@ func (p Plan) Event(number int) Event {
 		e.Key = fmt.Sprint("k", key)
 	}
 	e.Content = r.IntN(1000)
-	if chance(r, .2) { // so that A, B, A comes up
+	if chance(r, .2) { // so that A, B, A occurs
 		e.Content = r.IntN(2)
 	}
 	e.Delete = chance(r, .05)

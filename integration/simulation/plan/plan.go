@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Plan is one world before it is played.
+// Plan describes one world.
 type Plan struct {
 	Seed    uint64  `json:"seed"`
 	Cluster Cluster `json:"cluster"`
@@ -22,56 +22,56 @@ type Plan struct {
 // Cluster is the Kafka cluster.
 type Cluster struct {
 	Brokers    int   `json:"brokers"`
-	Partitions int32 `json:"partitions"` // of the source, and so of every topic of a shard
+	Partitions int32 `json:"partitions"` // of the source, and therefore of every topic that is partitioned like it
 }
 
-// Engine is the configuration that all instances begin with.
+// Engine is the initial configuration of all instances.
 type Engine struct {
 	Instances    int                      `json:"instances"`
 	Order        retrytopics.Order        `json:"order"`
 	OnDeadLetter retrytopics.OnDeadLetter `json:"on_dead_letter,omitempty"`
-	Versioned    bool                     `json:"versioned,omitempty"`    // events have a version of their own
-	Window       time.Duration            `json:"window,omitempty"`       // of the dedupe ledger; 0: none
+	Versioned    bool                     `json:"versioned,omitempty"`    // events have a version property
+	Window       time.Duration            `json:"window,omitempty"`       // of the dedupe ledger; 0 for none
 	Tiers        []time.Duration          `json:"tiers"`                  // delays
 	MaxAttempts  int                      `json:"max_attempts"`           // of a record in one life
 	Static       bool                     `json:"static,omitempty"`       // group membership
-	Trail        bool                     `json:"trail,omitempty"`        // links of a chain in each shard
+	Trail        bool                     `json:"trail,omitempty"`        // a hash chain in each partition
 	Sink         bool                     `json:"sink,omitempty"`         // a table beside the output topic
-	Session      time.Duration            `json:"session"`                // group session timeout
+	Session      time.Duration            `json:"session"`                // session timeout of the group
 	Transaction  time.Duration            `json:"transaction"`            // transaction timeout
-	Concurrency  int                      `json:"concurrency"`            // handlers side by side
-	HeldRecords  int                      `json:"held_records,omitempty"` // limit of records in memory; 0: the engine's default
+	Concurrency  int                      `json:"concurrency"`            // concurrent handlers
+	HeldRecords  int                      `json:"held_records,omitempty"` // limit of records in memory; 0 for the engine's default
 }
 
 // Kinds of faults that change what is expected.
 const (
-	KindFailing   = "failing"    // a record may die that its handler would have finished
-	KindDeny      = "deny"       // an engine may end for want of a permission
+	KindFailing   = "failing"    // a record may die although its handler would have finished it
+	KindDeny      = "deny"       // an engine may end because a permission is missing
 	KindDenyWrite = "deny_write" // the same
 	KindClock     = "clock"      // the times of an instance may go back
-	KindRecreate  = "recreate"   // what lay unread in the source is gone, and engines end until the new topic is adopted
+	KindRecreate  = "recreate"   // unread records of the source are gone, and engines stop until the new topic is adopted
 )
 
-// A deploy of other tiers. Its Count says which.
+// A deployment of other tiers. Its Count selects them.
 const (
 	KindDeploy  = "deploy"
 	DeployTiers = "tiers"
 )
 
-// Fault is one thing that goes wrong, or that an operator does. What the fields mean is the kind's business.
+// Fault is one fault, or one action of an operator. The kind defines the meaning of the fields.
 type Fault struct {
 	Kind     string        `json:"kind"`
 	At       time.Duration `json:"at"`                 // since the load began
-	For      time.Duration `json:"for,omitempty"`      // until it is over
-	Instance int           `json:"instance,omitempty"` // which one it strikes
+	For      time.Duration `json:"for,omitempty"`      // duration
+	Instance int           `json:"instance,omitempty"` // the instance that it affects
 	Count    int           `json:"count,omitempty"`
 	What     string        `json:"what,omitempty"`
 }
 
-// Over is when the fault is over.
+// Over returns the time at which the fault ends.
 func (f Fault) Over() time.Duration { return f.At + f.For }
 
-// String is one line of a story.
+// String returns one line for the story.
 func (f Fault) String() string {
 	parts := []string{fmt.Sprintf("%9s  %s", f.At, f.Kind)}
 	add := func(present bool, format string, args ...any) {
@@ -86,7 +86,7 @@ func (f Fault) String() string {
 	return strings.Join(parts, " ")
 }
 
-// TierLists are the lists of delays that an instance may have: the first one, and those that are deployed later.
+// TierLists returns the lists of delays of all deployments, the first one first.
 func (p Plan) TierLists() [][]time.Duration {
 	lists := [][]time.Duration{p.Engine.Tiers}
 	for _, f := range p.Faults {
@@ -97,20 +97,20 @@ func (p Plan) TierLists() [][]time.Duration {
 	return lists
 }
 
-// Delays are all delays that a tier has at some time, in ascending order.
+// Delays returns the delays of all tiers of all deployments, in ascending order.
 func (p Plan) Delays() []time.Duration {
 	all := slices.Concat(p.TierLists()...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Tiers are the delays that a deploy of other tiers brings.
+// Tiers returns the delays that a deployment of other tiers brings.
 func (f Fault) Tiers() []time.Duration {
 	lists := tierLists()
 	return lists[f.Count%len(lists)]
 }
 
-// Quiet is when the last fault is over.
+// Quiet returns the time at which the last fault ends.
 func (p Plan) Quiet() (at time.Duration) {
 	for _, f := range p.Faults {
 		at = max(at, f.Over())
@@ -118,12 +118,12 @@ func (p Plan) Quiet() (at time.Duration) {
 	return at
 }
 
-// Has says whether a kind of fault is in the plan.
+// Has reports whether the plan has a kind of fault.
 func (p Plan) Has(kind string) bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind == kind })
 }
 
-// String is the plan for people.
+// String returns the plan for people.
 func (p Plan) String() string {
 	e := p.Engine
 	var b strings.Builder
@@ -141,16 +141,16 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// Text is the plan for Parse, on one line.
+// Text returns the plan on one line, for Parse.
 func (p Plan) Text() string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // numbers and text
+		panic(err) // only numbers and text
 	}
 	return string(text)
 }
 
-// Parse reads what Text wrote.
+// Parse parses the result of Text.
 func Parse(text string) (Plan, error) {
 	var p Plan
 	decoder := json.NewDecoder(strings.NewReader(text))

@@ -7,8 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Smaller gives plans that are a little simpler than this one, the greatest steps first. Whoever looks for the smallest plan
-// that still fails plays them, and goes on with the first that does.
+// Smaller returns plans that are a little simpler than this one, those with the largest steps first. The search for the
+// smallest failing plan runs them and continues with the first one that fails.
 func (p Plan) Smaller() []Plan {
 	var all []Plan
 	add := func(change func(*Plan)) {
@@ -26,14 +26,14 @@ func (p Plan) Smaller() []Plan {
 	return all
 }
 
-// fewerFaults leaves out halves, quarters and so on of the faults, then single ones.
+// fewerFaults removes halves, quarters and so on of the faults, then single ones.
 func (p Plan) fewerFaults(add func(func(*Plan))) {
 	for _, cut := range cuts(len(p.Faults)) {
 		add(func(q *Plan) { q.Faults = slices.Delete(q.Faults, cut.First, cut.End) })
 	}
 }
 
-// fewerEvents leaves out halves, quarters and so on of the events that are sent.
+// fewerEvents removes halves, quarters and so on of the events.
 func (p Plan) fewerEvents(add func(func(*Plan))) {
 	var sent []int
 	for n := range p.Load.Records {
@@ -46,7 +46,7 @@ func (p Plan) fewerEvents(add func(func(*Plan))) {
 	}
 }
 
-// leave adds numbers, ascending, to those that are left out.
+// leave adds ascending numbers to those that are left out.
 func leave(left []Range, numbers []int) []Range {
 	for _, n := range numbers {
 		left = append(left, Range{n, n + 1})
@@ -63,10 +63,11 @@ func leave(left []Range, numbers []int) []Range {
 	return joined
 }
 
-// mostCuts bounds the parts that a list is cut into.
+// mostCuts bounds the number of parts of a list.
 const mostCuts = 32
 
-// cuts gives parts of a list of n things: all of it, its halves, its quarters, down to single ones where there are few.
+// cuts returns parts of a list of n elements: the whole list, its halves, its quarters, and single elements of a short
+// list.
 func cuts(n int) (all []Range) {
 	for parts := 1; parts <= min(max(2*n-1, 0), mostCuts); parts *= 2 {
 		for i := range parts {

@@ -1,8 +1,8 @@
-// Command play plays simulated worlds, each in a process of its own, and says which of them broke a promise. A failing world
-// is made smaller, and its story printed.
+// Command play runs simulated worlds, each in its own process, and reports those that break a promise. It reduces a
+// failing world and prints its story.
 //
 //	go run ./integration/simulation/play -seeds 1000
 //
-// It keeps a tally of what was played for each commit when asked for, so that a night's work can be stopped, gone on with, and
-// split over machines. It judges nothing itself.
+// With -tally it writes down which seeds of a commit it has run, so that a long run can be stopped, continued, and
+// divided between machines. It judges nothing itself.
 package main

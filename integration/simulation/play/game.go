@@ -20,14 +20,14 @@ type game struct {
 	out   io.Writer
 	drawn []plan.Kind
 	only  *plan.Plan // instead of seeds
-	entry entry      // of the tally, for what is played now
-	end   uint64     // the seeds stop before it
+	entry entry      // of the tally, for the current run
+	end   uint64     // the seeds end before it
 }
 
-// noteEvery is how often the tally is written.
+// noteEvery is the time between two writes of the tally.
 const noteEvery = time.Minute
 
-// play plays all that is wanted, and says whether a promise was broken.
+// play runs all requested worlds and reports whether a promise was broken.
 func (g *game) play(ctx context.Context) (failed bool, err error) {
 	began := time.Now()
 	if g.during > 0 {
@@ -70,7 +70,7 @@ func (g *game) play(ctx context.Context) (failed bool, err error) {
 	return len(broken) > 0, nil
 }
 
-// plans gives what is to be played.
+// plans yields the plans to run.
 func (g *game) plans(yield func(plan.Plan) bool) {
 	if g.only != nil {
 		yield(*g.only)
@@ -94,7 +94,7 @@ func (g *game) which() string {
 	return text + ")"
 }
 
-// count adds a world to what is noted next.
+// count adds a world to the next entry of the tally.
 func (g *game) count(w played) {
 	g.entry.To = w.plan.Seed + 1
 	g.entry.Worlds++
@@ -105,7 +105,7 @@ func (g *game) count(w played) {
 	}
 }
 
-// note writes the tally's entry, and begins another one.
+// note writes the entry of the tally and begins another one.
 func (g *game) note() error {
 	if g.tally == "" || g.only != nil || g.entry.Worlds == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (g *game) note() error {
 	return nil
 }
 
-// tell makes a failing world smaller, and prints its story.
+// tell reduces a failing world and prints its story.
 func (g *game) tell(ctx context.Context, w played) {
 	if g.options.shrink > 0 && g.only == nil {
 		fmt.Fprintf(g.out, "seed %d failed; looking for a smaller plan for at most %v\n", w.plan.Seed, g.options.shrink)

@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// options are the command line.
+// options has the command line.
 type options struct {
 	seeds, from    uint64
 	during, shrink time.Duration
@@ -122,7 +122,7 @@ func list(out io.Writer) {
 	}
 }
 
-// prepare reads what the options name.
+// prepare reads the files that the options name.
 func (g *game) prepare(ctx context.Context) error {
 	kinds, err := faults.Choose(g.kinds)
 	if err != nil {
@@ -156,7 +156,7 @@ func (g *game) prepare(ctx context.Context) error {
 	return nil
 }
 
-// commit names what is played.
+// commit returns the name of the commit under test.
 func commit(ctx context.Context) string {
 	id, err := output(ctx, "git", "rev-parse", "--short=12", "HEAD")
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// player plays worlds in processes of their own.
+// player runs worlds in separate processes.
 type player struct {
 	binary   string
 	withLogs bool
-	realTime time.Duration // that one world may take
+	realTime time.Duration // limit for one world
 }
 
 const simulationPackage = "github.com/switchback-geo/switchback/integration/simulation"
 
-// build makes the binary that plays one world, in dir.
+// build builds the program that runs one world, in dir.
 func build(ctx context.Context, dir string) (binary string, unrepeatable error, err error) { //nolint:revive // the first error is a fact, not a failure
 	prepared, err := overlay.Prepare(ctx, dir)
 	if err != nil {
@@ -44,21 +44,21 @@ func build(ctx context.Context, dir string) (binary string, unrepeatable error, 
 	return binary, prepared.Unrepeatable, nil
 }
 
-// played is what came of one world, with what it cost.
+// played is the result of one world and its cost.
 type played struct {
 	plan   plan.Plan
 	result simulation.Result
-	took   time.Duration // of processor time
-	output string        // of the process, when it did not come to a result
+	took   time.Duration // processor time
+	output string        // of the process, if it has no result
 }
 
-// play plays one world. A process that crashes or hangs has broken a promise as well.
+// play runs one world. A process that crashes or hangs breaks a promise, too.
 func (pl *player) play(ctx context.Context, p plan.Plan) (played, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, pl.binary, "-test.run=^TestWorld$", "-test.timeout=0") //nolint:gosec // built above
-	// One processor and no garbage collection but between worlds: then a run repeats another one. The limit is for worlds that
-	// would need more memory than there is.
+	// With one processor and garbage collection only between worlds, a run repeats another one. The memory limit is for
+	// very large worlds.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=2GiB", "GODEBUG=asyncpreemptoff=1", "GOTRACEBACK=all",
 		simulation.EnvPlan+"="+p.Text())
 	if pl.withLogs {
@@ -88,7 +88,7 @@ func (pl *player) play(ctx context.Context, p plan.Plan) (played, error) {
 	return w, nil
 }
 
-// parse finds the result in what a process has written.
+// parse finds the result in the output of a process.
 func parse(output string) (result simulation.Result, rest string, err error) {
 	before, line, found := strings.Cut(output, simulation.ResultMark)
 	if !found {

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// each plays plans side by side, jobs at a time, and tells what came of them in their order. It stops when tell says so, or at
+// each runs plans, jobs at a time, and calls tell with their results in order. It stops when tell returns false, or at
 // the first error.
 func (pl *player) each(ctx context.Context, jobs int, plans func(yield func(plan.Plan) bool), tell func(played) (more bool)) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -16,7 +16,7 @@ func (pl *player) each(ctx context.Context, jobs int, plans func(yield func(plan
 		played
 		err error
 	}
-	order := make(chan chan outcome, jobs) // what is played, in order
+	order := make(chan chan outcome, jobs) // the running plans, in order
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() {

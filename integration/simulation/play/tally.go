@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// entry is a line of a tally: seeds of one commit that were played, one after another. Lines are only ever added, so that
-// several files are put together with cat.
+// entry is one line of a tally: consecutive seeds that were run for one commit. Lines are only appended, so files can be
+// joined with cat.
 type entry struct {
-	Commit     string    `json:"commit"` // with "+changes" when the tree had some
-	Faults     string    `json:"faults"` // kinds that were drawn; "" for all that are not open
-	Shard      int       `json:"shard"`  // which of Shards: seeds that leave this rest when divided by Shards
+	Commit     string    `json:"commit"` // with "+changes" if the tree has uncommitted ones
+	Faults     string    `json:"faults"` // drawn kinds; "" for all that are not open
+	Shard      int       `json:"shard"`  // the seeds with this remainder when divided by Shards
 	Shards     int       `json:"shards"`
 	From       uint64    `json:"from"`
-	To         uint64    `json:"to"` // the first seed that was not played
+	To         uint64    `json:"to"` // the first seed that was not run
 	Worlds     int       `json:"worlds"`
 	Failed     []uint64  `json:"failed,omitempty"`
 	Virtual    float64   `json:"virtual_hours"`
@@ -30,12 +30,12 @@ type entry struct {
 	At         time.Time `json:"at"`
 }
 
-// continues says whether an entry is of the same work as another one.
+// continues reports whether two entries belong to the same work.
 func (e entry) continues(f entry) bool {
 	return e.Commit == f.Commit && e.Faults == f.Faults && e.Shard == f.Shard && e.Shards == f.Shards
 }
 
-// readTally reads a tally; a file that is not there is an empty one.
+// readTally reads a tally. A missing file is an empty tally.
 func readTally(path string) (all []entry, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func readTally(path string) (all []entry, err error) {
 	return all, lines.Err()
 }
 
-// append adds the entry to a tally's file.
+// append appends the entry to the file of a tally.
 func (e entry) append(path string) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -71,7 +71,7 @@ func (e entry) append(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// next is the first seed of a shard that a tally does not have.
+// next returns the first seed of a shard that a tally lacks.
 func next(all []entry, of entry) uint64 {
 	seed := of.From
 	for _, e := range all {
@@ -82,7 +82,7 @@ func next(all []entry, of entry) uint64 {
 	return seed
 }
 
-// sum prints what a tally has of each commit.
+// sum prints the totals of each commit.
 func sum(out io.Writer, all []entry) {
 	type total struct {
 		entry

@@ -9,12 +9,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// config is the configuration of a process. The mutex of its instance is held.
+// config returns the configuration of a process. The mutex of its instance is held.
 func (in *Instance) config(p *process) retrytopics.Config {
 	e, c := in.w.Plan.Engine, in.change
 	h := &handler{in: in, process: p}
 	cfg := retrytopics.Config{
-		Origin:  retrytopics.Origin{Proven: retrytopics.TrustProducers}, // nobody forges here, and the operator of the world has no key
+		Origin:  retrytopics.Origin{Proven: retrytopics.TrustProducers}, // nobody forges replays here, and the operator of the world has no key
 		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Membership: retrytopics.Membership{Instance: in.Name, Static: e.Static, Session: e.Session},
 		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter, Versioned: e.Versioned},
 		Dedupe:   retrytopics.Dedupe{Window: e.Window}, Retries: retrytopics.Retries{Tiers: tiers(e.Tiers), Policy: policy.Policy{MaxAttempts: e.MaxAttempts}},

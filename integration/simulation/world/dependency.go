@@ -6,16 +6,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Ways in which a dependency that all handlers ask can be down.
+// Ways in which a dependency of all handlers can fail.
 const (
-	DownHeld  = "held"  // everybody knows: a circuit breaker is open
+	DownHeld  = "held"  // a circuit breaker is open
 	DownFails = "fails" // each attempt fails transiently
 )
 
-// ProbeAfter is how long an open breaker lets nobody ask.
+// ProbeAfter is the time for which an open breaker lets no request pass.
 const ProbeAfter = 2 * time.Second
 
-// Break takes a dependency down in one of the ways, and returns when it is up again.
+// Break stops a dependency in one of the ways, and returns when it works again.
 func (w *World) Break(how string, d time.Duration) {
 	w.Tell("a dependency is down (%s) for %s", how, d)
 	w.fall(how, 1)
@@ -30,7 +30,7 @@ func (w *World) fall(how string, by int) {
 	w.down[how] += by
 }
 
-// outage is the error of an attempt while a dependency is down.
+// outage returns the error of an attempt while a dependency is down.
 func (w *World) outage(in *Instance) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,40 +12,40 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// A source topic that is re-created gives its offsets again. An epoch counts how often it was. Whatever the world writes down of a
-// position in the source has judge.Stride for each epoch added to its offset, so that the judge sees one long topic. The
-// world knows the epoch of a record by itself, not from the engine.
+// A re-created source topic assigns its offsets again. The epoch counts the re-creations. Each recorded position in the
+// source has judge.Stride added to its offset for each epoch, so that the judge sees one long topic. The world
+// determines the epoch of a record without the engine.
 
-// headerEpoch is the producer's header that says in which epoch an event was sent; absent in the first one.
+// headerEpoch is the producer's header with the epoch in which an event was sent. The first epoch has none.
 const headerEpoch = "epoch"
 
-// replayID names a replay, and the epoch in which it is put back.
+// replayID returns the ID of a replay in an epoch.
 func replayID(number, epoch int) string {
 	return "r" + strconv.Itoa(number) + "." + strconv.Itoa(epoch)
 }
 
-// epochOfReplay reads replayID.
+// epochOfReplay returns the epoch of a replay's ID.
 func epochOfReplay(id string) int64 {
 	_, text, _ := strings.Cut(id, ".")
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }
 
-// epochOf is the epoch of the event that a record is.
+// epochOf returns the epoch of the event of a record.
 func epochOf(headers []kgo.RecordHeader) int64 {
 	text, _ := topiclog.Header(&kgo.Record{Headers: headers}, headerEpoch)
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }
 
-// source is where a record first appeared.
+// source returns the position at which a record first appeared.
 func source(r *retrytopics.Record) string {
 	at := r.Source
 	at.Offset += epochOf(r.Headers) * judge.Stride
 	return at.String()
 }
 
-// position is where a record was taken.
+// position returns the position at which a record was read.
 func position(r *retrytopics.Record) string {
 	at := r.Position
 	switch {
@@ -58,7 +58,8 @@ func position(r *retrytopics.Record) string {
 	return at.String()
 }
 
-// placed gives a record as the judge sees it: its own offset, if it lies in the source of an epoch, and the position in its headers.
+// placed returns a record as the judge sees it, with the epoch added to its own offset and to the position in its
+// headers.
 func placed(r *kgo.Record, epoch int64) *kgo.Record {
 	moved := *r
 	if r.Topic == Source {

@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// feed sends the events of the plan, one after another. What the cluster does not acknowledge is sent again: a producer may
-// send an event twice, and each of the two is an event of its own.
+// feed sends the events of the plan one after another. It sends an unacknowledged event again, so an event may be there
+// twice; each of the two counts as an event.
 func (w *World) feed(ctx context.Context) {
 	defer close(w.fed)
 	client := w.feeder()
@@ -30,7 +30,7 @@ func (w *World) feed(ctx context.Context) {
 	}
 }
 
-// sendEvent sends one event until it is acknowledged, within one epoch. It gives the client for the next one.
+// sendEvent sends one event until it is acknowledged, within one epoch. It returns the client for the next one.
 func (w *World) sendEvent(ctx context.Context, client *kgo.Client, e plan.Event) *kgo.Client {
 	w.writes <- struct{}{}
 	defer func() { <-w.writes }()
@@ -39,7 +39,7 @@ func (w *World) sendEvent(ctx context.Context, client *kgo.Client, e plan.Event)
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headerEpoch, Value: fmt.Append(nil, epoch)})
 	}
 	for client.ProduceSync(ctx, r).FirstErr() != nil && wait(ctx, 100*time.Millisecond) {
-		client.Close() // one that was refused a producer id never gets another
+		client.Close() // a client that was refused a producer ID never gets another one
 		client = w.feeder()
 		r = &kgo.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Headers: r.Headers}
 	}
@@ -49,12 +49,12 @@ func (w *World) sendEvent(ctx context.Context, client *kgo.Client, e plan.Event)
 func (w *World) feeder() *kgo.Client {
 	client, err := w.Kafka.client(kgo.RecordDeliveryTimeout(20*time.Second), kgo.ProducerLinger(0))
 	if err != nil {
-		panic(err) // options that do not fit
+		panic(err) // the options do not fit together
 	}
 	return client
 }
 
-// record makes the source record of an event.
+// record returns the source record of an event.
 func record(e plan.Event, pad int) *kgo.Record {
 	r := &kgo.Record{Topic: Source, Headers: []kgo.RecordHeader{{Key: headerNumber, Value: fmt.Append(nil, e.Number)}}}
 	if e.Key != "" {

@@ -20,24 +20,24 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// headerNumber is the producer's header that says which event of the plan a record is. What becomes of an event is not in its
-// value, so that tombstones have a fate as well, and two events can say the same.
+// headerNumber is the producer's header with the number of the event in the plan. The fate of an event is not in its
+// value, so that tombstones have one, too, and two events can have the same content.
 const headerNumber = "number"
 
-// handler does in a process what the plan says of each event. The same event and attempt always fare alike.
+// handler gives each event the result that the plan sets. The same event and attempt always have the same result.
 type handler struct {
 	in      *Instance
 	process *process
-	started sync.Map // *retrytopics.Record to the time at which its handler was called
+	started sync.Map // *retrytopics.Record to the time of the call of its handler
 }
 
-// unavailable is how a service fails transiently.
+// unavailable returns the error of a service that fails transiently.
 func unavailable(after time.Duration) error {
 	return &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places.test/", RetryAfter: after}
 }
 
 func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-	began := h.in.now() // by the clock by which the engine found the record due: it may be set while the process sleeps
+	began := h.in.now() // by the clock with which the engine found the record due, which may be set while the process is frozen
 	if err := h.alive(ctx); err != nil {
 		return retrytopics.Result{}, err
 	}
@@ -64,7 +64,7 @@ func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopic
 	return h.attempt(r, e, result)
 }
 
-// alive lets a process that sleeps wait, and one that was killed never go on.
+// alive makes a frozen process wait, and stops a killed one.
 func (h *handler) alive(ctx context.Context) error {
 	h.process.host.awake()
 	if h.process.killed() {
@@ -108,7 +108,7 @@ func rowOf(r *retrytopics.Record, e plan.Event) judge.Row {
 	return judge.Row{Source: source(r), Content: e.Content}
 }
 
-// stale says whether the table has something else than a duplicate says.
+// stale reports whether the table has something else than a duplicate.
 func (h *handler) stale(r *retrytopics.Record, e plan.Event, result retrytopics.Result) bool {
 	if !h.in.w.Plan.Engine.Sink || r.Key == nil {
 		return false
@@ -117,7 +117,7 @@ func (h *handler) stale(r *retrytopics.Record, e plan.Event, result retrytopics.
 	return ok && (e.Delete || h.in.w.Table.Repeated(e.Key, v, rowOf(r, e)))
 }
 
-// store writes the event into the table, under the engine's own version.
+// store writes the event into the table, under the version of the engine.
 func (h *handler) store(r *retrytopics.Record, e plan.Event, result retrytopics.Result) {
 	if !h.in.w.Plan.Engine.Sink || r.Key == nil {
 		return
@@ -140,7 +140,7 @@ func outputs(r *retrytopics.Record, e plan.Event) []*kgo.Record {
 	return all
 }
 
-// journal writes each step down in the transaction of the step.
+// journal returns the record of a step, which is written in the transaction of the step.
 func (h *handler) journal(e *retrytopics.Event) ([]*kgo.Record, error) {
 	r := e.Record
 	step := journal.Step{
@@ -159,7 +159,7 @@ func (h *handler) journal(e *retrytopics.Event) ([]*kgo.Record, error) {
 	return []*kgo.Record{record}, err
 }
 
-// eventOf finds the event that a record is.
+// eventOf returns the event of a record.
 func (w *World) eventOf(headers []kgo.RecordHeader) (plan.Event, error) {
 	for _, header := range headers {
 		if header.Key != headerNumber {
@@ -184,7 +184,7 @@ func (w *World) called(in *Instance, r *retrytopics.Record, e plan.Event, at tim
 	w.calls = append(w.calls, call)
 }
 
-// contentHash is the same for two events of a key that say the same.
+// contentHash is the same for two events of a key with the same content.
 func contentHash(e plan.Event) string {
 	content := fmt.Append(nil, e.Content)
 	if e.Delete {
@@ -193,5 +193,5 @@ func contentHash(e plan.Event) string {
 	return idempotency.Of([]byte(e.Key), content).String()
 }
 
-// now is the time by the instance's clock.
+// now returns the time by the instance's clock.
 func (in *Instance) now() time.Time { return time.Now().Add(in.skew()) }

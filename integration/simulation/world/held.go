@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// finished are the positions whose end was committed, as far as a process heard of it.
+// finished has the positions whose end a process has seen committed.
 type finished struct {
 	mu    sync.Mutex
 	lanes map[lane]map[int64]struct{} // offsets
@@ -32,7 +32,7 @@ func (f *finished) add(events []*retrytopics.Event) {
 	}
 }
 
-// forget forgets what was finished in a topic.
+// forget removes the positions in a topic.
 func (f *finished) forget(topic string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,13 +46,13 @@ func (f *finished) has(r *kgo.Record) bool {
 	return known
 }
 
-// held follows how many records a process holds: those that its client gave to the engine and that are not committed. It
-// asks the client and the commits, not the engine.
+// held counts the records that a process holds: its client has returned them to the engine, and they are not committed.
+// It asks the client and the commits, not the engine.
 type held struct {
 	finished *finished // by any process
 
 	mu     sync.Mutex
-	member *kgo.Client                 // the one that is in the group
+	member *kgo.Client                 // the client in the group
 	lanes  map[lane]map[int64]struct{} // offsets
 	now    int
 	peak   int
@@ -65,8 +65,8 @@ type lane struct {
 
 func newHeld(f *finished) *held { return &held{finished: f, lanes: map[lane]map[int64]struct{}{}} }
 
-// OnNewClient is kgo.HookNewClient. A new member of the group polls again what its predecessor has not committed; whether the
-// last commit of that one was made, the process may never hear.
+// OnNewClient is kgo.HookNewClient. A new member of the group reads again what its predecessor has not committed. The
+// process may never learn whether the last commit of the predecessor succeeded.
 func (h *held) OnNewClient(c *kgo.Client) {
 	if group, _ := c.OptValue(kgo.ConsumerGroup).(string); group != "" {
 		h.mu.Lock()
@@ -75,9 +75,9 @@ func (h *held) OnNewClient(c *kgo.Client) {
 	}
 }
 
-// OnFetchRecordUnbuffered is kgo.HookFetchRecordUnbuffered. A record that comes again, after an abort or a rebalance, counts
-// once, and one that was finished ahead of the group's position and comes again does not count at all. What the client throws
-// away because its partition is paused is "polled" as well, and does not count; nor does what is read of the memory.
+// OnFetchRecordUnbuffered is kgo.HookFetchRecordUnbuffered. A record that is read again, after an abort or a rebalance,
+// counts once. A record that was finished ahead of the group's position does not count again. Records that the client
+// drops because their partition is paused are "polled", too, and do not count; nor do records of the memory.
 func (h *held) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
 	if !polled || r.Attrs.IsControl() || r.Topic != Source && !strings.HasPrefix(r.Topic, tierPrefix) || h.finished.has(r) {
 		return
@@ -114,7 +114,7 @@ func (h *held) committed(events []*retrytopics.Event) {
 	}
 }
 
-// keep forgets what lies in partitions that the process does not own any more.
+// keep removes the records of partitions that the process no longer owns.
 func (h *held) keep(owned func(topic string, partition int32) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Host is one process's side of the network. Its methods are safe for concurrent use.
+// Host is the connection of one process to the network. Its methods are safe for concurrent use.
 type Host struct {
 	dial dialFunc
 
 	mu      sync.Mutex
 	conns   map[*conn]struct{}
 	down    bool          // dials are refused
-	frozen  chan struct{} // nil unless the process sleeps; closed when it wakes
-	loseIn  int           // answers until one is lost; 0: none
+	frozen  chan struct{} // nil unless the process is frozen; closed when it continues
+	loseIn  int           // answers until one is lost; 0 for none
 	latency time.Duration // of everything that is read
 	asked   requests      // since the last call of asks
 }
@@ -44,7 +44,7 @@ func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, err
 	c := &conn{Conn: raw, host: h}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.down { // since it was asked
+	if h.down { // changed since it was asked
 		_ = raw.Close()
 		return nil, errors.New("connection refused")
 	}
@@ -79,22 +79,22 @@ func (h *Host) Heal() {
 	h.down, h.loseIn, h.latency = false, 0, 0
 }
 
-// Lose lets one answer get lost: the broker has done the work, and the process hears of a broken connection instead.
+// Lose loses one answer: the broker has carried out the request, and the process gets a broken connection.
 func (h *Host) Lose(in int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.loseIn = in
 }
 
-// Delay makes everything that is read from now on come later.
+// Delay delays everything that is read from now on.
 func (h *Host) Delay(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.latency = d
 }
 
-// Freeze puts the process to sleep: nothing is read or written until Thaw. What was on its way goes on then, as if no time
-// had passed for it.
+// Freeze freezes the process: nothing is read or written until Thaw. Requests under way continue then as if no time had
+// passed.
 func (h *Host) Freeze() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +113,7 @@ func (h *Host) Thaw() {
 	}
 }
 
-// awake returns once the process does not sleep.
+// awake returns once the process is not frozen.
 func (h *Host) awake() {
 	for {
 		h.mu.Lock()
@@ -126,7 +126,7 @@ func (h *Host) awake() {
 	}
 }
 
-// asks is what requests were sent since the last call.
+// asks returns the requests that were sent since the last call.
 func (h *Host) asks() requests {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -135,7 +135,7 @@ func (h *Host) asks() requests {
 	return asked
 }
 
-// read says what happens to something that was read.
+// read returns whether an answer is lost, and how late it arrives.
 func (h *Host) read() (lost bool, latency time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,8 +169,8 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// travel is how long what is sent takes to arrive. Without it a client that asks again at once, whatever the answer, would
-// keep the clock from going on.
+// travel is the time that a message takes to arrive. Without it, a client that asks again at once would stop the virtual
+// clock.
 const travel = 500 * time.Microsecond
 
 func (c *conn) Write(b []byte) (int, error) {

@@ -13,27 +13,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// RestartAfter is how long a supervisor waits before it starts a process again that ended by itself.
+// RestartAfter is how long a supervisor waits before it restarts a process that ended by itself.
 const RestartAfter = 5 * time.Second
 
-// Instance is one place where an engine runs, with a supervisor that starts its process again when it ends by itself. Its
-// methods are safe for concurrent use.
+// Instance runs an engine in a process, with a supervisor that restarts the process when it ends by itself. Its methods
+// are safe for concurrent use.
 type Instance struct {
 	w    *World
 	Name string
 	logs io.Writer
 
-	ahead atomic.Int64 // of the clock, nanoseconds
+	ahead atomic.Int64 // of the clock, in nanoseconds
 
 	mu      sync.Mutex
-	process *process // nil when none runs
-	stops   int      // how often it was stopped or killed: the supervisor does not start again what somebody has stopped
+	process *process // nil if none runs
+	stops   int      // number of stops and kills; the supervisor does not restart a process that was stopped on purpose
 	change  Change
 	peak    judge.Held
 	busiest int64
 }
 
-// Change is what a deployment changes in the configuration.
+// Change is a change of configuration by a deployment.
 type Change struct {
 	Concurrency int
 	Static      *bool
@@ -47,12 +47,12 @@ type process struct {
 	host   *Host
 	engine *retrytopics.Engine
 	held   *held
-	stop   context.CancelFunc // as SIGTERM does
+	stop   context.CancelFunc // like SIGTERM
 	done   chan struct{}      // closed when it has ended
 	dead   chan struct{}      // closed when it was killed
 }
 
-// configured is what the deployments have changed.
+// configured returns the changes of all deployments.
 func (in *Instance) configured() Change {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -77,7 +77,7 @@ func (in *Instance) launch() *process {
 	p := &process{in: in, host: in.w.Kafka.host(), held: newHeld(in.w.finished), done: make(chan struct{}), dead: make(chan struct{})}
 	engine, err := retrytopics.New(in.config(p))
 	if err != nil {
-		panic(err) // a plan that no engine can be made of
+		panic(err) // the plan fits no engine
 	}
 	p.engine = engine
 	var ctx context.Context
@@ -87,7 +87,7 @@ func (in *Instance) launch() *process {
 	return p
 }
 
-// run runs the engine, and starts another process when it ends by itself.
+// run runs the engine, and starts another process when the engine ends by itself.
 func (p *process) run(ctx context.Context) {
 	err := p.engine.Run(ctx)
 	close(p.done)
@@ -114,7 +114,7 @@ func (in *Instance) stopped() int {
 	return in.stops
 }
 
-// count follows how many requests the process sends, and what it owns.
+// count follows the requests that the process sends, and the partitions that it owns.
 func (p *process) count(ctx context.Context) {
 	for wait(ctx, judge.BusyWindow/2) {
 		select {
@@ -134,7 +134,7 @@ func (p *process) count(ctx context.Context) {
 	}
 }
 
-// settle takes over what is known of a process that has ended.
+// settle keeps what was recorded of a process that has ended.
 func (in *Instance) settle(p *process) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -150,7 +150,7 @@ func (p *process) killed() bool {
 	}
 }
 
-// Stop lets the process end as SIGTERM does, and returns when it has.
+// Stop ends the process like SIGTERM, and returns when it has ended.
 func (in *Instance) Stop() {
 	if p := in.take(); p != nil {
 		p.stop()
@@ -158,7 +158,7 @@ func (in *Instance) Stop() {
 	}
 }
 
-// Kill lets the process vanish, as SIGKILL does: nothing of it reaches anybody any more. It is false when none runs.
+// Kill ends the process like SIGKILL: nothing that it sends arrives any more. It returns false if none runs.
 func (in *Instance) Kill() bool {
 	p := in.take()
 	if p == nil {
@@ -180,7 +180,7 @@ func (in *Instance) take() *process {
 	return p
 }
 
-// Host is the process's side of the network; of one that does not run, a place of its own.
+// Host returns the connection of the process to the network, or an unused one if no process runs.
 func (in *Instance) Host() *Host { return in.host() }
 
 func (in *Instance) host() *Host {
@@ -192,7 +192,7 @@ func (in *Instance) host() *Host {
 	return in.process.host
 }
 
-// Engine is the engine of the process that runs; nil when none does.
+// Engine returns the engine of the running process, or nil.
 func (in *Instance) Engine() *retrytopics.Engine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -202,21 +202,21 @@ func (in *Instance) Engine() *retrytopics.Engine {
 	return in.process.engine
 }
 
-// Redeploy lets later processes have another configuration.
+// Redeploy changes the configuration of later processes.
 func (in *Instance) Redeploy(c Change) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.change = c
 }
 
-// Running says whether a process runs.
+// Running reports whether a process runs.
 func (in *Instance) Running() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.process != nil
 }
 
-// seen is what was seen of all processes that ran here.
+// seen returns the most records and requests of all processes of the instance.
 func (in *Instance) seen() (peak judge.Held, busiest int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -230,7 +230,7 @@ func (in *Instance) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(in.logs, nil)).With("instance", in.Name)
 }
 
-// gave notes that an engine ended with an error.
+// gave records that an engine ended with an error.
 func (w *World) gave(in *Instance, err error) {
 	w.Tell("%s gave up: %v", in.Name, err)
 	w.mu.Lock()
@@ -238,8 +238,8 @@ func (w *World) gave(in *Instance, err error) {
 	w.gaveUp = append(w.gaveUp, fmt.Sprintf("%s: %v", in.Name, err))
 }
 
-// skew is how far the instance's clock is ahead of the world's.
+// skew returns how far the instance's clock is ahead of the world's.
 func (in *Instance) skew() time.Duration { return time.Duration(in.ahead.Load()) }
 
-// SetClock sets the instance's clock ahead of the world's, or behind.
+// SetClock sets the instance's clock ahead of the world's, or behind it.
 func (in *Instance) SetClock(ahead time.Duration) { in.ahead.Store(int64(ahead)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// Kafka is the cluster and the network in front of it. Its methods are safe for concurrent use.
+// Kafka is the cluster with the network in front of it. Its methods are safe for concurrent use.
 type Kafka struct {
 	network *kfake.VirtualNetwork
 	options []kfake.Opt
@@ -21,11 +21,11 @@ type Kafka struct {
 
 	mu      sync.Mutex
 	cluster *kfake.Cluster // nil while it is down
-	held    []*heldFault   // those that hold until they are removed, over restarts too
-	ports   int            // given out
+	held    []*heldFault   // faults that last until they are removed, also over restarts
+	ports   int            // number of assigned ports
 }
 
-// firstPort is that of the first broker.
+// firstPort is the port of the first broker.
 const firstPort = 9092
 
 func newKafka(c plan.Cluster, dir string) (*Kafka, error) {
@@ -47,7 +47,7 @@ func newKafka(c plan.Cluster, dir string) (*Kafka, error) {
 	return k, nil
 }
 
-// Up starts the brokers, with what they had when they went down.
+// Up starts the brokers with the data that they had when they stopped.
 func (k *Kafka) Up() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,13 +86,13 @@ func (k *Kafka) Do(f func(*kfake.Cluster)) (done bool) {
 	return true
 }
 
-// heldFault is a fault that holds until it is removed.
+// heldFault is a fault that lasts until it is removed.
 type heldFault struct {
 	fault  kfake.Fault
-	handle *kfake.FaultHandle // with the cluster that runs
+	handle *kfake.FaultHandle // of the running cluster
 }
 
-// Hold lets a fault hold while f runs.
+// Hold applies a fault while f runs.
 func (k *Kafka) Hold(fault kfake.Fault, f func()) {
 	one := &heldFault{fault: fault}
 	k.mu.Lock()
@@ -110,30 +110,30 @@ func (k *Kafka) Hold(fault kfake.Fault, f func()) {
 	}
 }
 
-// NextPort is a port for a further broker. It is called within Do.
+// NextPort returns a port for another broker. It must be called within Do.
 func (k *Kafka) NextPort() int {
 	k.ports++
 	return firstPort + len(k.addrs) + k.ports
 }
 
-// Close stops the brokers permanently.
+// Close stops the brokers for good.
 func (k *Kafka) Close() { k.Down() }
 
-// host is a place in the network that nothing happens to, but for the brokers' own faults.
+// host returns a connection to the network that is not disturbed by faults other than those of the brokers.
 func (k *Kafka) host() *Host { return newHost(k.dial) }
 
 func (k *Kafka) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return k.network.DialContext(ctx, network, address)
 }
 
-// client is a client for the world's own ends.
+// client returns a client for the world's own use.
 func (k *Kafka) client(opts ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append([]kgo.Opt{
 		kgo.Dialer(k.host().Dial), kgo.SeedBrokers(k.addrs...), kgo.DisableClientMetrics(), kgo.MetadataMinAge(time.Second),
 	}, opts...)...)
 }
 
-// owned tells what the group has assigned to the members of a client.
+// owned returns a function that reports whether the group has assigned a partition to a client's members.
 func (k *Kafka) owned(client string) func(topic string, partition int32) bool {
 	var all []map[string][]int32
 	up := k.Do(func(c *kfake.Cluster) {

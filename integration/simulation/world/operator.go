@@ -15,25 +15,25 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// operator replays dead letters as cmd/replayer does: the record goes back into its own partition of the source, with the
-// headers that say which letter it is, in a transaction.
+// operator replays dead letters as cmd/replayer does: it puts the record back into its own partition of the source, with
+// the headers of its dead letter, in a transaction.
 type operator struct {
 	w      *World
 	writer *kgo.Client
 	reader *kgo.Client
 
-	// One command runs at a time: the one that has put something in. A mutex would keep the clock of the bubble from going on.
+	// One command runs at a time: the one that has sent to the channel. A mutex would stop the clock of the bubble.
 	busy    chan struct{}
 	pending []*kgo.Record          // dead letters that were read and not replayed since, in the order of the log
-	doubted map[string]*kgo.Record // by replay ID: dead letters of which it is not known whether they went back
-	back    map[string]*kgo.Record // by replay ID: dead letters that went back
+	doubted map[string]*kgo.Record // by replay ID: dead letters whose replay may or may not have been committed
+	back    map[string]*kgo.Record // by replay ID: dead letters that were put back
 	replays int
 }
 
-// ForceVersion is what a replay is called that may overwrite newer data.
+// ForceVersion is the name of a replay that may overwrite newer data.
 const ForceVersion = "force"
 
-// lookFor is how long the operator looks for further letters.
+// lookFor is how long the operator waits for further dead letters.
 const lookFor = 300 * time.Millisecond
 
 func newOperator(w *World) (*operator, error) {
@@ -56,7 +56,7 @@ func (o *operator) close() {
 	o.reader.Close()
 }
 
-// Replay puts up to most dead letters back, the oldest first, with force if so asked, and says how many.
+// Replay puts up to most dead letters back, the oldest first, with force if requested. It returns their number.
 func (w *World) Replay(most int, force bool) int {
 	o := w.operator
 	o.busy <- struct{}{}
@@ -77,7 +77,7 @@ func (w *World) Replay(most int, force bool) int {
 	return back
 }
 
-// look reads what has come into the dead letter queue.
+// look reads the new records of the DLQ.
 func (o *operator) look() {
 	for {
 		ctx, cancel := context.WithTimeout(o.w.ctx, lookFor)
@@ -117,8 +117,8 @@ func (o *operator) replay(letter *kgo.Record, force bool) bool {
 	return true
 }
 
-// decide finds out which of the replays in doubt were committed, as cmd/replayer does when it is started again: a new producer
-// of the same transactional ID ends what the former one began. What was not committed is pending again.
+// decide finds out which doubtful replays were committed, as cmd/replayer does when it starts again: a new producer with
+// the same transactional ID ends the transaction of the earlier one. Replays that were not committed are pending again.
 func (o *operator) decide() error {
 	if len(o.doubted) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (o *operator) decide() error {
 	return nil
 }
 
-// again lets dead letters be pending again.
+// again makes dead letters pending again.
 func (o *operator) again(letters []*kgo.Record) {
 	o.pending = slices.Concat(letters, o.pending)
 	slices.SortFunc(o.pending, func(a, b *kgo.Record) int {
@@ -155,7 +155,7 @@ func (o *operator) again(letters []*kgo.Record) {
 	})
 }
 
-// lost lets the dead letters be pending again whose replays were deleted with the source before anybody took them.
+// lost makes those dead letters pending again whose replays were deleted with the source before anybody read them.
 func (o *operator) lost(ctx context.Context, source []*kgo.Record, epoch int64) error {
 	logs, err := o.w.read(ctx, []string{Journal})
 	if err != nil {
@@ -178,7 +178,7 @@ func (o *operator) lost(ctx context.Context, source []*kgo.Record, epoch int64) 
 	return nil
 }
 
-// send commits one record. It tries again only what is known to have been aborted.
+// send commits one record. It repeats only what is known to have been aborted.
 func (o *operator) send(r *kgo.Record) error {
 	ctx, cancel := context.WithTimeout(o.w.ctx, time.Minute)
 	defer cancel()

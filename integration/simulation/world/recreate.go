@@ -14,11 +14,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// AdoptWithin is how long it may take until the instances have ended and the new topic is adopted.
+// AdoptWithin is the time limit for the instances to end and for the new topic to be adopted.
 const AdoptWithin = 5 * time.Minute
 
-// Recreate deletes the source, creates it again after a while, and adopts it. Nobody writes to the source meanwhile, and no
-// replay is in doubt. It returns when the new topic is adopted.
+// Recreate deletes the source, creates it again after a while, and adopts it. Meanwhile nobody writes to the source, and
+// no replay is doubtful. It returns when the new topic is adopted.
 func (w *World) Recreate(stop bool, after time.Duration) error {
 	w.writes <- struct{}{}
 	defer func() { <-w.writes }()
@@ -41,7 +41,7 @@ func (w *World) Recreate(stop bool, after time.Duration) error {
 	w.again("delete the source", func(ctx context.Context, adm *kadm.Client) error {
 		_, err := adm.DeleteTopic(ctx, Source)
 		if errors.Is(err, kerr.UnknownTopicOrPartition) {
-			return nil // the answer before was lost
+			return nil // the previous answer was lost
 		}
 		return err
 	})
@@ -67,7 +67,7 @@ func (w *World) lostReplays(source []*kgo.Record) error {
 	return w.operator.lost(ctx, source, w.Epoch()-1)
 }
 
-// dropped takes note of what is deleted with the source, and begins another epoch.
+// dropped records what is deleted with the source, and begins another epoch.
 func (w *World) dropped(log []*kgo.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +78,7 @@ func (w *World) dropped(log []*kgo.Record) {
 	w.finished.forget(Source)
 }
 
-// adopt makes the memory one of the new topic, as `consumer topics adopt` does, and marks the place in the journal.
+// adopt adopts the new topic, as `consumer topics adopt` does, and marks the place in the journal.
 func (w *World) adopt() error {
 	w.StopAll()
 	err := w.adoptOnce()
@@ -107,7 +107,7 @@ func (w *World) adoptOnce() error {
 	return err
 }
 
-// mark marks in the journal, and among the losses, that what follows was done with the new topic.
+// mark marks in the journal and among the losses that the following records belong to the new topic.
 func (w *World) mark() error {
 	client, err := w.Kafka.client(kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *World) mark() error {
 	return client.ProduceSync(ctx, marks...).FirstErr()
 }
 
-// again does something until it is done, or the world ends.
+// again repeats an action until it succeeds or the world ends.
 func (w *World) again(what string, do func(context.Context, *kadm.Client) error) {
 	for {
 		err := w.withAdmin(do)

@@ -11,11 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// requests counts what a process asks the brokers for, by kind: a story says of a loop without a pause what it consists of. It
-// looks at the bytes, since a hook of the client would change when its goroutines run, and with it the world.
+// requests counts the requests of a process by kind, so that a story names those of a loop without a pause. It reads the
+// bytes, because a hook of the client would change when its goroutines run, and with it the world.
 type requests map[int16]int64
 
-// add counts a request: its length, four bytes, and its kind, two.
+// add counts a request: four bytes have its length, and two its kind.
 func (r requests) add(written []byte) {
 	if len(written) >= 6 {
 		r[int16(binary.BigEndian.Uint16(written[4:]))]++
@@ -29,7 +29,7 @@ func (r requests) total() (n int64) {
 	return n
 }
 
-// String is the most frequent kinds first.
+// String lists the kinds, the most frequent first.
 func (r requests) String() string {
 	keys := slices.SortedFunc(maps.Keys(r), func(a, b int16) int {
 		return cmp.Or(cmp.Compare(r[b], r[a]), cmp.Compare(a, b))

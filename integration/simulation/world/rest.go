@@ -14,12 +14,12 @@ import (
 
 const (
 	lookEvery   = 500 * time.Millisecond
-	settleFor   = 2 * time.Second // after the end, in which nothing more may happen
+	settleFor   = 2 * time.Second // after the end; nothing more may happen in this time
 	replayEvery = 10 * time.Second
 )
 
-// Rest lets the world come to rest: all that was broken is whole again, every instance runs, and time passes until all is
-// finished, or the bound is over. It returns how long that took, or what is left.
+// Rest lets the world come to rest: it ends all faults, starts every instance, and waits until everything is finished or
+// the bound is over. It returns how long that took, or what is left.
 func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 	<-w.fed
 	for _, in := range w.Instances()[:w.Plan.Engine.Instances] {
@@ -46,13 +46,13 @@ func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 	return -1, left
 }
 
-// keysHeld says whether a dead letter keeps others from going on.
+// keysHeld reports whether a dead letter holds its key.
 func (w *World) keysHeld() bool {
 	return w.Plan.Engine.Order == retrytopics.OrderStrict && w.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey
 }
 
-// unfinished names what the group has not committed of the source and the tiers; "" when it is nothing. What retention deleted has to be
-// committed as well: with the commit the engine says that it is lost.
+// unfinished names the records of the source and the tiers that the group has not committed, or returns "". Records that
+// retention deleted must be committed, too: with the commit the engine reports them as lost.
 func (w *World) unfinished() string {
 	t := w.topics()
 	committed := w.Kafka.committed()
@@ -73,7 +73,7 @@ func (w *World) unfinished() string {
 	return strings.Join(left, ", ")
 }
 
-// Evidence is what was seen. All instances must have stopped.
+// Evidence returns what was recorded. All instances must have stopped.
 func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readBound)
 	defer cancel()
@@ -98,7 +98,7 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	return e, nil
 }
 
-// place puts what was read to where the judge sees it.
+// place moves what was read to where the judge expects it.
 func (w *World) place(e *judge.Evidence) {
 	epoch := w.Epoch()
 	if epoch == 0 {
@@ -112,12 +112,12 @@ func (w *World) place(e *judge.Evidence) {
 	if e.Committed[Source] == nil {
 		e.Committed[Source] = map[int32]int64{}
 	}
-	for p := range w.Plan.Cluster.Partitions { // where nothing is committed of the new topic, all of the former one is
+	for p := range w.Plan.Cluster.Partitions { // if nothing of the new topic is committed, all of the former one is
 		e.Committed[Source][p] += epoch * judge.Stride
 	}
 }
 
-// StopAll stops every process as SIGTERM does, all at once, and returns when they have ended.
+// StopAll stops all processes at the same time, like SIGTERM, and returns when they have ended.
 func (w *World) StopAll() {
 	var all sync.WaitGroup
 	for _, in := range w.Instances() {

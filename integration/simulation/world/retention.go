@@ -14,9 +14,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Prune deletes up to most records of a partition of the source that the group has not committed, the oldest first, and says
-// how many. It stops before the first replay: an operator whose replay was deleted would have to know it. A partition without
-// a commit is left alone: nobody knows what a group that never committed has missed.
+// Prune deletes up to most records of a source partition that the group has not committed, the oldest first, and returns
+// their number. It stops before the first replay, because an operator would have to know that a replay was deleted. It
+// leaves a partition without a commit alone: it is unknown what a group that never committed has missed.
 func (w *World) Prune(partition int32, most int64) (gone int, err error) {
 	w.writes <- struct{}{}
 	defer func() { <-w.writes }()
@@ -26,12 +26,12 @@ func (w *World) Prune(partition int32, most int64) (gone int, err error) {
 	if !known {
 		return 0, errors.New("the group has no commit there")
 	}
-	// While this is read the group goes on; what it commits meanwhile is deleted as well, which harms nobody.
+	// The group continues during this reading. What it commits meanwhile is deleted as well, which does no harm.
 	logs, err := w.read(ctx, []string{Source})
 	if err != nil {
 		return 0, err
 	}
-	var doomed []*kgo.Record // those that are committed as well: the judge wants to see them
+	var doomed []*kgo.Record // including committed records, which the judge needs to see
 	for _, r := range logs[Source] {
 		if r.Partition != partition {
 			continue
@@ -56,8 +56,8 @@ func (w *World) Prune(partition int32, most int64) (gone int, err error) {
 	return gone, w.deleteBefore(ctx, partition, doomed[len(doomed)-1].Offset+1)
 }
 
-// deleteBefore moves the start of a partition of the source. It tries again until the brokers have done it: from the first try on
-// nobody knows whether they have.
+// deleteBefore moves the start of a source partition. It repeats the request until the brokers have carried it out,
+// because from the first one on it is unknown whether they have.
 func (w *World) deleteBefore(ctx context.Context, partition int32, offset int64) error {
 	client, err := w.Kafka.client()
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *World) deleteBefore(ctx context.Context, partition int32, offset int64)
 	}
 }
 
-// journalLoss writes down what an engine says of a gap, in the transaction that passes over it.
+// journalLoss returns the record about a gap, which is written in the transaction that passes the gap.
 func journalLoss(l retrytopics.Loss) ([]*kgo.Record, error) {
 	value, err := json.Marshal(l)
 	if err != nil {

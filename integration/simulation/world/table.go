@@ -8,8 +8,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Table is a table beside Kafka. It is guarded as the one of internal/sink is, row by row: what is older than what was
-// written last for a key changes nothing, and a delete leaves its mark in the guard. Its methods are safe for concurrent use.
+// Table is a table beside Kafka. It is guarded like the one of internal/sink: an event that is older than the last
+// written one of its key changes nothing, and a delete leaves a mark in the guard. Its methods are safe for concurrent
+// use.
 type Table struct {
 	mu    sync.Mutex
 	guard map[string]guard
@@ -19,14 +20,14 @@ type Table struct {
 // guard is what the table remembers of a key.
 type guard struct {
 	version header.Version
-	content int   // of what was written last, unless it was a delete
-	gone    bool  // it was one
-	deleted int64 // source offset of the newest delete; -1 when there is none
+	content int   // of the last write, unless it was a delete
+	gone    bool  // the last write was a delete
+	deleted int64 // source offset of the newest delete; -1 if there is none
 }
 
 func newTable() *Table { return &Table{guard: map[string]guard{}, rows: map[string]judge.Row{}} }
 
-// Write writes one row, or deletes it. The condition is that of the statement in internal/sink.
+// Write writes or deletes one row. Its condition is that of the statement in internal/sink.
 func (t *Table) Write(key string, v header.Version, deletes bool, row judge.Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,8 +48,8 @@ func (t *Table) Write(key string, v header.Version, deletes bool, row judge.Row)
 	t.guard[key] = g
 }
 
-// Repeated says whether the row of a duplicate has to be written all the same, as Sink.Repeated does. If not, the row is the
-// duplicate's from now on.
+// Repeated reports whether the row of a duplicate must be written nevertheless, like Sink.Repeated. If not, the row
+// belongs to the duplicate from now on.
 func (t *Table) Repeated(key string, v header.Version, row judge.Row) (stale bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +72,7 @@ func (g guard) takes(v header.Version, deletes bool) bool {
 	return v.Offset > g.deleted && (!v.Less(g.version) || deletes && g.version.Offset <= v.Offset)
 }
 
-// Rows is the whole table.
+// Rows returns the whole table.
 func (t *Table) Rows() map[string]judge.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// CreateTopics lets an engine with these tiers create its topics, as `consumer topics ensure` does.
+// CreateTopics creates the topics of an engine with these tiers, as `consumer topics ensure` does.
 func (w *World) CreateTopics(tiers []time.Duration) error {
 	in := newInstance(w, "setup", nil)
 	in.change.Tiers = tiers
@@ -27,7 +27,7 @@ func (w *World) CreateTopics(tiers []time.Duration) error {
 	return engine.CreateTopics(w.ctx)
 }
 
-// topics names those that the judge asks for.
+// topics returns the names of the topics for the judge.
 func (w *World) topics() judge.Topics {
 	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, Losses: Losses, DLQ: DLQ, Trail: Trail}
 	for _, tier := range tiers(w.Plan.Delays()) {
@@ -36,7 +36,7 @@ func (w *World) topics() judge.Topics {
 	return t
 }
 
-// DeleteGroup deletes the group with all that it has committed, as the brokers do when its offsets expire. It has to be empty.
+// DeleteGroup deletes the group with all its commits, as brokers do when its offsets expire. The group must be empty.
 func (w *World) DeleteGroup() error {
 	return w.withAdmin(func(ctx context.Context, adm *kadm.Client) error {
 		_, err := adm.DeleteGroup(ctx, Group)
@@ -44,7 +44,7 @@ func (w *World) DeleteGroup() error {
 	})
 }
 
-// read gives all records of topics that a reader with read_committed sees, by partition and offset.
+// read returns all records of topics that a reader with read_committed sees, by partition and offset.
 func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Record, error) {
 	ends, start := map[lane]int64{}, map[string]map[int32]kgo.Offset{}
 	err := w.Kafka.each(topics, func(l lane, first, end int64) {
@@ -67,7 +67,7 @@ func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Re
 	logs := map[string][]*kgo.Record{}
 	for len(ends) > 0 {
 		fetches := client.PollFetches(ctx)
-		if err := fetches.Err(); err != nil && !wait(ctx, time.Second) { // a fault that was meant for the engines, perhaps
+		if err := fetches.Err(); err != nil && !wait(ctx, time.Second) { // perhaps a fault that was meant for the engines
 			return nil, fmt.Errorf("not read to the end: %v: %w", ends, err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
@@ -91,7 +91,7 @@ func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Re
 	return logs, nil
 }
 
-// each tells the first offset of each partition of topics, and the one after the last.
+// each calls f with the first offset of each partition of topics and the one after the last.
 func (k *Kafka) each(topics []string, f func(l lane, first, end int64)) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,7 +106,7 @@ func (k *Kafka) each(topics []string, f func(l lane, first, end int64)) error {
 	return nil
 }
 
-// committed gives the group's offsets.
+// committed returns the offsets of the group.
 func (k *Kafka) committed() map[string]map[int32]int64 {
 	out := map[string]map[int32]int64{}
 	k.Do(func(c *kfake.Cluster) {

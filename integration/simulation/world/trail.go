@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// extend is the trail of a shard: one link for each transaction.
+// extend returns the link of a partition's hash chain for a transaction.
 func extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
 	var before judge.Link
 	if head != nil {

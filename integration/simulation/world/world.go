@@ -21,13 +21,13 @@ const (
 	Output  = Source + ".out"
 	Journal = Source + ".journal"
 	DLQ     = Source + ".dlq"
-	Losses  = Source + ".losses" // what the engines say of gaps
+	Losses  = Source + ".losses" // reports of the engines about gaps
 	Trail   = Source + ".trail"
 	Heads   = Source + ".heads"
 	Group   = "pipeline"
 )
 
-// World is one world while it is played.
+// World is one running world.
 type World struct {
 	Plan  plan.Plan
 	Story *story.Story
@@ -43,27 +43,27 @@ type World struct {
 	events    []plan.Event
 	instances []*Instance
 	operator  *operator
-	writes    chan struct{} // has room for the one that writes to the source, or deletes there
+	writes    chan struct{} // has room for one writer or deleter of the source
 	fed       chan struct{} // closed when all events are sent
 	tasks     sync.WaitGroup
 
 	mu      sync.Mutex
 	calls   []judge.Call
 	gaveUp  []string
-	down    map[string]int // dependencies that are down, and how often
-	pruned  []*kgo.Record  // of the source: what retention deleted
-	deleted []*kgo.Record  // of the source: what was there when an operator deleted the topic
-	epoch   int64          // how often the source was re-created
+	down    map[string]int // number of faults of each dependency that is down
+	pruned  []*kgo.Record  // source records that retention deleted
+	deleted []*kgo.Record  // source records that were there when an operator deleted the topic
+	epoch   int64          // number of re-creations of the source
 }
 
-// Options are what a player of worlds may want.
+// Options configure a world.
 type Options struct {
-	Dir  string    // a folder of its own, for a cluster that is restarted
-	Logs io.Writer // of the engines; nil: none
+	Dir  string    // an empty folder, for a cluster that is restarted
+	Logs io.Writer // of the engines; nil for none
 }
 
-// New makes the cluster, the topics, the instances and the load of a plan, and starts all of it. It must be called in a
-// bubble of testing/synctest; so must everything else here.
+// New creates the cluster, the topics, the instances and the load of a plan, and starts them. It must be called in a
+// bubble of testing/synctest, like everything else here.
 func New(p plan.Plan, o Options) (*World, error) {
 	w := &World{
 		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), finished: newFinished(), fed: make(chan struct{}), writes: make(chan struct{}, 1), down: map[string]int{},
@@ -89,18 +89,18 @@ func New(p plan.Plan, o Options) (*World, error) {
 	return w, nil
 }
 
-// Go runs a part of the world until the world ends. The context ends with the world.
+// Go runs part until the world ends. The context ends with the world.
 func (w *World) Go(part func(context.Context)) {
 	w.tasks.Go(func() { part(w.ctx) })
 }
 
-// Now is how long the world has been played.
+// Now returns the time since the world began.
 func (w *World) Now() time.Duration { return time.Since(w.begin) }
 
-// Until waits for a moment of the world. It is false when the world ends before.
+// Until waits for a moment of the world. It returns false if the world ends before.
 func (w *World) Until(at time.Duration) bool { return w.Wait(at - w.Now()) }
 
-// Wait lets time pass. It is false when the world ends before.
+// Wait waits for a duration. It returns false if the world ends before.
 func (w *World) Wait(d time.Duration) bool { return wait(w.ctx, d) }
 
 func wait(ctx context.Context, d time.Duration) bool {
@@ -117,30 +117,30 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Tell notes a line of the story.
+// Tell adds a line to the story.
 func (w *World) Tell(format string, args ...any) { w.Story.Tell(format, args...) }
 
-// Epoch is how often the source was re-created.
+// Epoch returns how often the source was re-created.
 func (w *World) Epoch() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.epoch
 }
 
-// Instance is one of the places where an engine runs. A number that is too great is taken modulo their number.
+// Instance returns one of the instances. A number that is too large is taken modulo their number.
 func (w *World) Instance(number int) *Instance {
 	all := w.Instances()
 	return all[number%len(all)]
 }
 
-// Instances are all of them.
+// Instances returns all instances.
 func (w *World) Instances() []*Instance {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.instances)
 }
 
-// Add gives a place for one more.
+// Add adds an instance.
 func (w *World) Add() *Instance {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,10 +149,10 @@ func (w *World) Add() *Instance {
 	return in
 }
 
-// lingers is how long a client may need to close that its engine has left behind, see there.
+// lingers is the time that a client may need to close after its engine has left it (see there).
 const lingers = 2 * time.Minute
 
-// Close ends everything. Engines that still run are stopped. A goroutine that is left after it makes the bubble panic: a leak.
+// Close ends everything and stops running engines. A goroutine that is left after it, a leak, makes the bubble panic.
 func (w *World) Close() {
 	w.StopAll()
 	w.operator.close()
