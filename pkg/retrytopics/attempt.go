@@ -51,7 +51,7 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 // worker makes one attempt after another. It allocates small objects that many attempts need in slabs.
 type worker struct {
 	e         *Engine
-	counts    func(*task, *UnavailableError) bool // see scheduler.counts
+	sched     *scheduler
 	busy      busy
 	slab      header.Buffer
 	deadlines []deadline
@@ -65,14 +65,14 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	w.busy.since.Store(time.Now().UnixNano())
 	w.busy.task.Store(t)
 	defer w.busy.task.Store(nil)
-	if t.keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
+	if t.Keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
 		t.change.hash = idempotency.HashKey(t.raw.Key)
 	}
 	if event.Record != nil {
 		*event, t.result, t.handled = Event{}, Result{}, false // of an attempt that did not count
 	}
 	event.Record, event.Identity, event.At = r, identityOf(r.Control), started
-	t.down = nil
+	t.Down, t.ResultBytes = nil, 0
 	before := e.past(t, started)
 	result := &t.result
 	if d, run := e.startOrWait(t, &before.state); !run {
@@ -84,14 +84,15 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 		var err error
 		*result, err = w.handle(ctx, t)
 		if held, ok := errors.AsType[*UnavailableError](err); ok {
-			if !w.counts(t, held) {
+			met := held.outage()
+			if held.Err == nil || !w.sched.Counts(&t.schedTask, met) {
 				return held, false
 			}
-			t.down, err = held, held.Err
+			t.Down, err = &met, held.Err
 		}
 		event.At = e.now()
 		event.Took = event.At.Sub(started)
-		if t.weight > largeValue {
+		if t.Weight > largeValue {
 			result.Identity = result.apart()
 		}
 		event.Identity = identity(result.Identity, event.Identity)
@@ -109,6 +110,9 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
 	}
 	t.outputs = append(t.outputs, more...)
+	for _, out := range t.outputs {
+		t.ResultBytes += len(out.Value)
+	}
 	return nil, false
 }
 
@@ -118,7 +122,7 @@ func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
-	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
+	if !t.Keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
 		return policy.Decision{}, true
 	}
 	next, d, sequence, run := e.cfg.Ordering.rules().Admit(*st, t.ordered(), e.cfg.Retries.Tiers, t.event.At)
@@ -285,7 +289,7 @@ func tried(r *Record) policy.Tried {
 
 // applyOutcome records the attempt's outcome for the key in the partition's state.
 func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Result) {
-	if !t.keyed {
+	if !t.Keyed {
 		return
 	}
 	if event.Decision.Outcome == policy.OutcomeDeadLettered {

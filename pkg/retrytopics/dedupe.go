@@ -85,7 +85,7 @@ func (p *past) contentOf(hash string) (content [8]byte, ok bool) {
 }
 
 func (e *Engine) past(t *task, now time.Time) past {
-	if !t.keyed {
+	if !t.Keyed {
 		return past{}
 	}
 	return t.from.state.past(t.raw.Key, t.change.hash, now)
@@ -108,7 +108,7 @@ func (p *past) deleted() int64 { return max(p.state.Deleted, p.kept.Deleted) }
 
 // judge is Record.Judge for one task, whose event may be a delete.
 func (e *Engine) judge(t *task, before *past, contentHash string, number *int64, deletes bool) policy.Outcome {
-	if !t.keyed {
+	if !t.Keyed {
 		return ""
 	}
 	if before.known {
@@ -124,7 +124,7 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 
 // superseded reports whether a newer event of the task's key took effect.
 func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) bool {
-	if !t.keyed {
+	if !t.Keyed {
 		return false
 	}
 	own, ok, _ := e.version(t, number, deletes, before)
@@ -170,7 +170,7 @@ func (e *Engine) forced(t *task) bool {
 
 // overwrites reports whether a forced replay takes effect over a newer event.
 func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
-	if !t.keyed || !e.forced(t) {
+	if !t.Keyed || !e.forced(t) {
 		return false
 	}
 	_, _, lifted := e.version(t, result.Version, result.Delete, before)

@@ -192,17 +192,18 @@ func (x *explorer) newer(i, j int) bool {
 type copier struct {
 	from, to   *session
 	partitions map[*partition]*partition
+	views      map[*schedPartition]*schedPartition
 	shards     map[*partitionState]*partitionState
 	tasks      map[*task]*task
 	changes    map[*change]*change
 	now        time.Time
 	keys       []idempotency.KeyHash
-	idle       *time.Timer // fires never
 }
 
 func (c *copier) session() *session {
 	s := c.from
-	c.partitions, c.shards, c.tasks, c.changes = map[*partition]*partition{}, map[*partitionState]*partitionState{}, map[*task]*task{}, map[*change]*change{}
+	c.partitions, c.views = map[*partition]*partition{}, map[*schedPartition]*schedPartition{}
+	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*task]*task{}, map[*change]*change{}
 	c.to = &session{
 		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, partitioner: s.partitioner, lazy: s.lazy, wake: s.wake,
@@ -214,7 +215,7 @@ func (c *copier) session() *session {
 		c.to.partitions[tp] = c.partition(l)
 	}
 	c.to.aborted = c.list(s.aborted)
-	c.to.sched = c.scheduler(s.sched)
+	c.to.sched = s.sched.Copy(c.scheduled, func(p *schedPartition) *schedPartition { return c.views[p] })
 	for old, sh := range c.shards {
 		for _, change := range old.noted {
 			sh.noted = append(sh.noted, c.change(change))
@@ -229,7 +230,7 @@ func (c *copier) state(old *partitionState) *partitionState {
 	}
 	sh := &partitionState{
 		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, same: old.same, promised: old.promised,
-		chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
+		mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
 		drops: old.drops,
 	}
 	if old.latest != nil {
@@ -260,34 +261,12 @@ func (c *copier) partition(old *partition) *partition {
 	c.partitions[old] = &l
 	l.state = c.state(old.state)
 	l.window, l.stamps, l.slab = old.window.Clone(), nil, nil
-	l.gate.blocked = c.queue(&old.gate.blocked)
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.sched = newSchedPartition(context.Background(), l.tier, c.to.sibling(&l), func(r schedRecord) *schedTask {
+		return &c.to.e.newTask(&task{}, &l, r.Raw, r.Index, time.Time{}).schedTask
+	})
+	c.views[old.sched] = l.sched
+	l.sched.Begin(old.sched, c.scheduled)
 	return &l
-}
-
-func (c *copier) scheduler(old *scheduler) *scheduler {
-	s := &scheduler{
-		holds: map[string]*hold{}, passes: map[string]int64{}, now: old.now, linger: old.linger, ahead: old.ahead, onReady: old.onReady,
-		most: old.most, weightMax: old.weightMax, readyMax: old.readyMax, running: old.running, weight: old.weight, readyBytes: old.readyBytes,
-		runnable: c.queue(&old.runnable), due: c.queue(&old.due), waiting: c.list(old.waiting), ready: c.list(old.ready),
-	}
-	prepare(s, c.to.e, c.idle)
-	return s
-}
-
-// prepare gives a scheduler what a session gives it, but for clocks of its own.
-func prepare(s *scheduler, e *Engine, idle *time.Timer) {
-	s.work.L, s.idle.L = &s.mu, &s.mu
-	s.timer, s.flush = idle, idle
-	s.makeTask = func(r fetched) *task { return e.newTask(&task{}, r, time.Time{}) }
-	s.late = func(t *task) { e.results.keep(t) }
-}
-
-func (c *copier) queue(old *queue[fetched]) (q queue[fetched]) {
-	for _, r := range old.items() {
-		q.all = append(q.all, fetched{task: c.task(r.task), from: c.partition(r.from), raw: r.raw, index: r.index, restored: r.restored})
-	}
-	return q
 }
 
 func (c *copier) list(old []*task) (tasks []*task) {
@@ -297,16 +276,16 @@ func (c *copier) list(old []*task) (tasks []*task) {
 	return tasks
 }
 
+func (c *copier) scheduled(old *schedTask) *schedTask { return &c.task(taskOf(old)).schedTask }
+
 func (c *copier) task(old *task) *task {
-	if old == nil {
-		return nil
-	}
 	if t := c.tasks[old]; t != nil {
 		return t
 	}
 	t := *old
 	c.tasks[old], c.changes[&old.change] = &t, &t.change
 	t.from, t.outputs, t.record.task = c.partition(old.from), slices.Clone(old.outputs), &t
+	t.Work, t.Partition = &t, t.from.sched
 	if t.event.Record != nil {
 		t.event.Record = &t.record
 	}

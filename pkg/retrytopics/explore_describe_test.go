@@ -129,13 +129,13 @@ func (d *describer) partition(i int) {
 		d.flag(done)
 	}
 	d.spans(win.Restored(), base)
-	g := &l.gate
+	g := l.sched.Gate()
 	if d.x.plan.room == 0 {
 		return // it never shuts
 	}
-	d.num(g.started-g.finished, l.fetched-g.finished, g.restored, int64(g.blocked.len()))
-	for _, r := range g.blocked.items() {
-		d.num(r.raw.Offset-base, r.index-g.finished, r.restored)
+	d.num(g.Started-g.Finished, l.fetched-g.Finished, g.Restored, int64(len(g.Blocked)))
+	for _, r := range g.Blocked {
+		d.num(rawOf(r).Offset-base, r.Index-g.Finished, r.Restored)
 	}
 }
 
@@ -149,28 +149,31 @@ func (d *describer) spans(spans []offsets.Span, base int64) {
 // tasks writes down what waits and what has finished. The order of records counts within a key. That of records of several keys
 // that one transaction writes to a tier counts in a mixed plan; in others, one order stands for all.
 func (d *describer) tasks() {
-	s := d.st.s.sched
-	for _, q := range []*queue[fetched]{&s.runnable, &s.due} {
-		items := slices.Clone(q.items())
-		slices.SortStableFunc(items, func(a, b fetched) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
+	s := d.st.s.sched.State()
+	for _, items := range [][]schedRecord{s.Source, s.Retry} {
+		slices.SortStableFunc(items, func(a, b schedRecord) int { return cmp.Compare(rawOf(a).Key[0], rawOf(b).Key[0]) })
 		d.num(int64(len(items)))
 		for _, r := range items {
-			d.pending(r.task, r.from, r.raw.Offset)
+			var t *task
+			if r.Task != nil {
+				t = taskOf(r.Task)
+			}
+			d.pending(t, r.Partition.Tier, rawOf(r).Offset)
 		}
 	}
-	waiting := slices.Clone(s.waiting)
+	waiting := tasksOf(s.Waiting)
 	slices.SortFunc(waiting, func(a, b *task) int {
-		return cmp.Or(a.wake.Compare(b.wake), cmp.Compare(a.from.tier, b.from.tier), cmp.Compare(a.offset, b.offset))
+		return cmp.Or(a.Wake.Compare(b.Wake), cmp.Compare(a.from.tier, b.from.tier), cmp.Compare(a.Offset, b.Offset))
 	})
 	d.num(int64(len(waiting)))
 	for _, t := range waiting {
-		d.pending(t, t.from, t.offset)
+		d.pending(t, t.from.tier, t.Offset)
 		if d.x.plan.room > 0 {
-			d.num(t.index - t.from.gate.finished)
+			d.num(t.Index - t.Partition.Gate().Finished)
 		}
-		d.after(t.wake)
+		d.after(t.Wake)
 	}
-	for _, list := range [][]*task{d.st.s.aborted, s.ready} {
+	for _, list := range [][]*task{d.st.s.aborted, tasksOf(s.Ready)} {
 		d.num(int64(len(list)))
 		for _, t := range list {
 			if d.x.plan.mixed && !t.event.Decision.Outcome.Finished() {
@@ -196,8 +199,8 @@ func (d *describer) tasks() {
 	}
 }
 
-func (d *describer) pending(t *task, l *partition, offset int64) {
-	d.num(int64(l.tier), offset-max(d.st.w.commits[l.tier+1].offset, 0))
+func (d *describer) pending(t *task, tier int, offset int64) {
+	d.num(int64(tier), offset-max(d.st.w.commits[tier+1].offset, 0))
 	d.flag(t != nil && t.made != nil && t.made.err == nil)
 	d.flag(t != nil && t.made != nil && t.made.err != nil)
 }
@@ -208,7 +211,7 @@ func (d *describer) ended(t *task) {
 	if d.x.plan.order.Mode == OrderNone && dec.Outcome.Finished() {
 		outcome = 0
 	}
-	d.num(int64(t.from.tier), t.offset-max(d.st.w.commits[t.from.tier+1].offset, 0), int64(outcome), int64(dec.Tier), t.record.Control.Sequence)
+	d.num(int64(t.from.tier), t.Offset-max(d.st.w.commits[t.from.tier+1].offset, 0), int64(outcome), int64(dec.Tier), t.record.Control.Sequence)
 	d.after(dec.Due)
 	d.flag(t.handled)
 	d.change(&t.change)

@@ -218,7 +218,7 @@ func (x *explorer) hold(st *state) {
 			x.breaks("lane %d: what is finished, %v, is read as %v (%v)", i, ahead, spans, err)
 		}
 		// Each run lies behind an unfinished record, and the last of the started ones began as one more.
-		if most := st.s.sched.ahead - 1; int64(len(spans)) > most {
+		if most := x.plan.runs() - 1; int64(len(spans)) > most {
 			x.breaks("lane %d: %d runs are finished beyond the position, and there is room for %d", i, len(spans), most)
 		}
 	}

@@ -65,9 +65,10 @@ func (x *explorer) steps(st *state) (all []step) {
 			all = append(all, step{kind: stepTake, partition: i, at: at})
 		}
 	}
-	all = append(all, x.attempts(w, &s.sched.runnable)...)
-	all = append(all, x.attempts(w, &s.sched.due)...)
-	if len(s.sched.waiting) > 0 {
+	waits := s.sched.State()
+	all = append(all, x.attempts(w, waits.Source)...)
+	all = append(all, x.attempts(w, waits.Retry)...)
+	if len(waits.Waiting) > 0 {
 		all = append(all, step{kind: stepTick})
 	}
 	moved := s.moved()
@@ -108,18 +109,18 @@ func (x *explorer) next(st *state, partition int) int64 {
 }
 
 // attempts gives the attempts that a worker may begin: of each key the first in its queue.
-func (x *explorer) attempts(w *world, q *queue[fetched]) (all []step) {
+func (x *explorer) attempts(w *world, queued []schedRecord) (all []step) {
 	seen := map[byte]bool{}
-	for _, r := range q.items() {
-		key := r.raw.Key[0]
+	for _, r := range queued {
+		key := rawOf(r).Key[0]
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		partition := r.from.tier + 1
+		partition := r.Partition.Tier + 1
 		for _, f := range []fate{succeeds, fails, failsLong} {
 			if f == succeeds || w.failures > 0 && (f == fails || x.plan.slow) {
-				all = append(all, step{kind: stepAttempt, partition: partition, at: r.raw.Offset, fate: f})
+				all = append(all, step{kind: stepAttempt, partition: partition, at: rawOf(r).Offset, fate: f})
 			}
 		}
 	}
@@ -147,8 +148,8 @@ func (x *explorer) take(st *state, next step) *state {
 			return nil
 		}
 	case stepTick:
-		w.clock = max(w.clock, s.sched.waiting[0].wake.Sub(dawn))
-		s.sched.surface()
+		w.clock = max(w.clock, s.sched.State().Waiting[0].Wake.Sub(dawn))
+		s.sched.Surface()
 	case stepCommit:
 		x.commit(st)
 	case stepReplay:
@@ -209,32 +210,20 @@ func (x *explorer) takeOne(st *state, partition int) {
 		r = *raw
 		r.Headers = slices.Clone(raw.Headers)
 	}
-	if t, ok := st.s.accepted(l, &r, x.e.now()); ok {
-		st.s.sched.add([]fetched{t})
+	if a, ok := st.s.accepted(l, &r, x.e.now()); ok {
+		st.s.sched.Add([]schedRecord{a})
 	}
 }
 
 // attempt lets a worker take the record of a step, and finish it. It says whether the step is one of its own: where no handler is asked, or
 // the record may not die, the attempt does not have this fate.
 func (x *explorer) attempt(st *state, next step) bool {
-	s := st.s.sched
-	q := &s.due
-	if next.partition == 0 {
-		q = &s.runnable
-	}
-	items := q.items()
-	i := slices.IndexFunc(items, func(r fetched) bool { return r.from.tier+1 == next.partition && r.raw.Offset == next.at })
-	chosen := items[i]
-	copy(items[1:i+1], items[:i])
-	items[0] = chosen
-	s.favour = next.partition != 0
-	t := s.pop()
-	if !t.takeKey() {
+	started := st.s.sched.Start(func(r schedRecord) bool { return r.Partition.Tier+1 == next.partition && rawOf(r).Offset == next.at })
+	if started == nil {
 		x.breaks("no record of the key runs, and it is not free")
 		return true
 	}
-	s.running++
-	s.weight += t.weight
+	t := taskOf(started)
 	if next.fate != succeeds && t.record.Attempt == maxTries && x.plan.mortal > 0 && t.record.Source.Offset >= int64(x.plan.mortal) {
 		return false
 	}
@@ -242,15 +231,21 @@ func (x *explorer) attempt(st *state, next step) bool {
 		st.w.failures--
 	}
 	x.fate, x.called = next.fate, false
-	held, undone := x.worker.attempt(t.from.ctx, t)
+	held, undone := x.worker.attempt(t.Partition.Context, t)
 	if held != nil || undone {
 		x.breaks("an attempt does not count")
 	}
-	s.mu.Lock()
-	s.finish(t)
-	s.mu.Unlock()
+	st.s.sched.Finish(started)
 	st.made = x.e.results.made
 	return x.called || next.fate == succeeds
+}
+
+// rawOf gives the record of an item of the scheduler's.
+func rawOf(r schedRecord) *kgo.Record {
+	if r.Task != nil {
+		return taskOf(r.Task).raw
+	}
+	return r.Raw
 }
 
 // putBack is what a replayer does with the dead letter of an event.

@@ -64,6 +64,9 @@ const (
 	manyAhead    = 100
 )
 
+// runs gives how many runs of finished offsets the metadata has room for.
+func (p *plan) runs() int64 { return cmp.Or(p.room, manyAhead) }
+
 // explorer explores one history. It is one goroutine's.
 type explorer struct {
 	plan    *plan
@@ -72,7 +75,6 @@ type explorer struct {
 	client  *kgo.Client
 	layout  *topics.Layout
 	worker  *worker
-	idle    *time.Timer
 	keys    []idempotency.KeyHash
 
 	at     *state // that a step is taken from
@@ -121,8 +123,6 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 		return nil, err
 	}
 	x.worker = &worker{e: x.e}
-	x.idle = time.AfterFunc(time.Hour, func() {})
-	x.idle.Stop()
 	for k := range p.keys {
 		x.keys = append(x.keys, idempotency.HashKey([]byte{'a' + byte(k)}))
 	}
@@ -175,7 +175,7 @@ func (x *explorer) enter(st *state) {
 
 func (x *explorer) clone(from *state) *state {
 	x.enter(from)
-	c := copier{from: from.s, now: x.e.now(), keys: x.keys, idle: x.idle}
+	c := copier{from: from.s, now: x.e.now(), keys: x.keys}
 	return &state{s: c.session(), w: from.w.clone(), made: maps.Clone(from.made)}
 }
 
@@ -183,15 +183,10 @@ func (x *explorer) clone(from *state) *state {
 func (x *explorer) begin(w *world) *state {
 	st := &state{w: w, made: map[header.Position]made{}}
 	x.enter(st)
-	room := x.plan.room
-	if room == 0 {
-		room = manyAhead
-	}
-	s := x.e.unconnected(context.Background(), offsets.MetadataFor(room+1)+offsets.SealRoom)
-	s.sched.timer.Stop()
-	s.sched.flush.Stop()
-	prepare(s.sched, x.e, x.idle)
-	s.sched.most = 1 << 20
+	s := x.e.unconnected(context.Background(), offsets.MetadataFor(x.plan.runs()+1)+offsets.SealRoom)
+	s.sched.Pace(1<<20, 38*time.Millisecond) // any number of results may wait
+	s.sched.Close()
+	s.sched = s.sched.Copy(nil, nil)
 	s.committer, s.layout, st.s = kafka.Plain(x.client), x.layout, s
 	x.assign(st)
 	return st

@@ -124,7 +124,7 @@ func (e *Engine) holds(topic string, t *task) bool {
 	}
 	limits := e.limits.Load()
 	limit, told := limits.Of(topic)
-	return !told || t.weight+header.MaxBytes <= limit || limits.Compressor().Fits(t.raw, limit-header.MaxBytes)
+	return !told || t.Weight+header.MaxBytes <= limit || limits.Compressor().Fits(t.raw, limit-header.MaxBytes)
 }
 
 // orDeadLetter replaces a decision for a topic into which the record does not fit: the record becomes a dead letter at

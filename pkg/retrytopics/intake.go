@@ -36,8 +36,8 @@ func (s *session) accept(fetches kgo.Fetches) error {
 				s.leaveToOwner(l, r)
 				continue
 			}
-			if t, ok := s.accepted(l, r, now); ok {
-				records = append(records, t)
+			if a, ok := s.accepted(l, r, now); ok {
+				records = append(records, a)
 			}
 		}
 	})
@@ -45,7 +45,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		return refused
 	}
 	s.balance(false)
-	s.sched.add(records)
+	s.sched.Add(records)
 	clear(records)
 	s.arrived = records
 	return nil
@@ -55,26 +55,26 @@ func (s *session) accept(fetches kgo.Fetches) error {
 const maxSkew = time.Second
 
 // accepted adds one record. ok is false for a transaction marker.
-func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetched, ok bool) {
+func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedRecord, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
 		l.window.Pass(r.Offset)
 		s.lazy = true
-		return fetched{}, false
+		return schedRecord{}, false
 	}
 	fresh := l.window.Add(r.Offset)
-	t = fetched{from: l, index: l.fetched, restored: int64(len(l.window.Restored()))}
+	a = schedRecord{Partition: l.sched, Index: l.fetched, Restored: int64(len(l.window.Restored()))}
 	l.fetched++
 	if !fresh {
 		s.lazy = true
-		return t, true
+		return a, true
 	}
 	if r.Timestamp.After(now.Add(maxSkew)) {
 		s.e.skewed.Add(1)
 	}
 	l.stamp(r)
 	l.hold(r.Offset, size(r))
-	t.raw = r
+	a.Raw = r
 	if l.tier != sourceTier || s.budget.Bulky() {
 		detach(r)
 	}
@@ -82,17 +82,18 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetche
 	refused := s.refused[at]
 	before, known := s.e.results.pop(at)
 	if l.tier == sourceTier && refused == nil && !known {
-		return t, true
+		return a, true
 	}
-	t.task = s.e.newTask(&task{}, t, now) // not from the partition's slab, which belongs to the scheduler
+	t := s.e.newTask(&task{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
 	if known {
-		t.task.made = &before
+		t.made = &before
 	}
 	if refused != nil && refused.output {
-		t.task.refused = &outputError{refused.err}
+		t.refused = &outputError{refused.err}
 	}
-	t.task.pointerOnly = refused != nil && !refused.output
-	return t, true
+	t.pointerOnly = refused != nil && !refused.output
+	a.Task = &t.schedTask
+	return a, true
 }
 
 // detach copies the bytes of a record that may wait. The client's bytes would keep the broker's whole response in

@@ -235,28 +235,29 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	var records []fetched
+	var records []schedRecord
 	for _, it := range items {
 		if !l.window.Expects(it.record.Offset) {
 			continue // accepted before the session began to read the batch again
 		}
-		if t, ok := s.accepted(l, it.record, now); ok {
-			records = append(records, s.pointAt(t, it))
+		if r, ok := s.accepted(l, it.record, now); ok {
+			records = append(records, s.pointAt(l, r, it))
 		}
 	}
-	s.sched.add(records)
+	s.sched.Add(records)
 }
 
 // pointAt makes a failing task for a record that was not read into memory.
-func (s *session) pointAt(t fetched, it largeItem) fetched {
-	if it.pointer == nil || t.raw == nil {
-		return t
+func (s *session) pointAt(l *partition, r schedRecord, it largeItem) schedRecord {
+	if it.pointer == nil || r.Raw == nil {
+		return r
 	}
-	if t.task == nil {
-		t.task = s.e.newTask(&task{}, t, time.Time{})
+	if r.Task == nil {
+		r.Task = &s.e.newTask(&task{}, l, r.Raw, r.Index, time.Time{}).schedTask
 	}
-	t.task.pointer, t.task.refused = it.pointer, it.refused
-	return t
+	t := taskOf(r.Task)
+	t.pointer, t.refused = it.pointer, it.refused
+	return r
 }
 
 // pointTo makes the pointer to a record that is too large for memory.

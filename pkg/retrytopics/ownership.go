@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -67,12 +68,26 @@ func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) e
 	if sh == nil {
 		sh = s.e.newState(tp.partition)
 	}
-	l, err := newPartition(s.base, tp, tier, sh, committed)
+	l, err := newPartition(tp, tier, sh, committed)
 	if err != nil {
 		return err
 	}
+	l.sched = newSchedPartition(s.base, tier, s.sibling(l), func(r schedRecord) *schedTask {
+		return &s.e.newTask(l.slot(), l, r.Raw, r.Index, time.Time{}).schedTask
+	})
 	s.states[tp.partition] = sh
 	s.partitions[tp] = l
+	return nil
+}
+
+// sibling returns the scheduler's view of another partition of the same number with the same state; nil if there is none.
+// The mutex is held.
+func (s *session) sibling(of *partition) *schedPartition {
+	for _, topic := range s.e.consumed() {
+		if l := s.partitions[topicPartition{topic, of.partition}]; l != nil && l.state == of.state {
+			return l.sched
+		}
+	}
 	return nil
 }
 
@@ -121,11 +136,20 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 			s.fatal = fmt.Errorf("%w: %s partition %d", errTierLost, l.topic, l.partition)
 		}
 	}
-	s.keepResults(s.sched.drop(dropped))
+	s.keepResults(s.dropTasks(dropped))
 	s.keepResults(slices.DeleteFunc(slices.Clone(s.aborted), func(t *task) bool { return !slices.Contains(dropped, t.from) }))
 	if len(resume) > 0 {
 		client.ResumeFetchPartitions(resume)
 	}
+}
+
+// dropTasks removes the tasks of partitions that are gone, and returns the finished ones.
+func (s *session) dropTasks(gone []*partition) []*task {
+	views := make([]*schedPartition, 0, len(gone))
+	for _, l := range gone {
+		views = append(views, l.sched)
+	}
+	return tasksOf(s.sched.Drop(views))
 }
 
 // reconcile drops the partitions that the client no longer owns. Of several revocations between two transactions, the
@@ -208,7 +232,7 @@ func (s *session) renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := slices.Collect(maps.Values(s.partitions))
-	s.keepResults(s.sched.drop(old))
+	s.keepResults(s.dropTasks(old))
 	for p, sh := range s.states {
 		s.states[p] = sh.successor()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -64,32 +65,40 @@ func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 // through, so one attempt at a time shows whether the trouble is over: an engine that begins none would be blocked forever.
 func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	t.Parallel()
-	s := unconnected(t, Config{Handler: nothing})
-	for range blockedFrom {
-		s.e.health.failed(s.e.cfg.Logger, errors.New("not allowed"))
-	}
-	may := func() bool {
-		s.sched.mu.Lock()
-		defer s.sched.mu.Unlock()
-		return s.sched.startable()
-	}
-	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("a")}, &kgo.Record{Topic: "in", Offset: 1, Key: []byte("b")})
-	s.aborted = []*task{{}}
-	if s.block(); may() {
-		t.Error("an attempt begins, and a result waits for its commit")
-	}
-	s.aborted = nil
-	if s.block(); !may() {
-		t.Fatal("no attempt begins, and there is nothing that could be committed")
-	}
-	probe := s.sched.next()
-	expect.That(t, !may(), "a second attempt begins beside the first")
-	s.sched.finish(probe)
-	expect.That(t, !may(), "a second attempt begins before the result of the first is committed")
-	s.e.health.passed(s.e.cfg.Logger)
-	if s.block(); !may() {
-		t.Error("the trouble is over, and no attempt begins")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := unconnected(t, Config{Handler: nothing})
+		for range blockedFrom {
+			s.e.health.failed(s.e.cfg.Logger, errors.New("not allowed"))
+		}
+		started := make(chan *schedTask)
+		go func() {
+			for task := s.sched.Next(); task != nil; task = s.sched.Next() {
+				started <- task
+			}
+		}()
+		begins := func() (task *schedTask) {
+			synctest.Wait()
+			select {
+			case task = <-started:
+			default:
+			}
+			return task
+		}
+		s.aborted = []*task{{}}
+		s.block()
+		s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("a")}, &kgo.Record{Topic: "in", Offset: 1, Key: []byte("b")})
+		expect.That(t, begins() == nil, "an attempt begins, and a result waits for its commit")
+		s.aborted = nil
+		s.block()
+		probe := begins()
+		must.That(t, probe != nil, "no attempt begins, and there is nothing that could be committed")
+		expect.That(t, begins() == nil, "a second attempt begins beside the first")
+		s.sched.Finish(probe)
+		expect.That(t, begins() == nil, "a second attempt begins before the result of the first is committed")
+		s.e.health.passed(s.e.cfg.Logger)
+		s.block()
+		expect.That(t, begins() != nil, "the trouble is over, and no attempt begins")
+	})
 }
 
 // S4-12: an instance that the group has given up, as when the brokers are gone, still knows what waited; one that hands its
@@ -182,22 +191,22 @@ func nothing(context.Context, *Record) (Result, error) { return Result{}, nil }
 
 // takes hands records of one topic to the scheduler.
 func (s *session) takes(records ...*kgo.Record) {
-	var all []fetched
+	var all []schedRecord
 	for _, r := range records {
 		t, _ := s.accepted(s.partitions[topicPartition{r.Topic, 0}], r, time.Now())
 		all = append(all, t)
 	}
-	s.sched.add(all)
+	s.sched.Add(all)
 }
 
 // attempts makes an attempt at the next record and finishes it.
 func (s *session) attempts(t *testing.T) *Event {
 	t.Helper()
-	task := s.sched.next()
+	task := taskOf(s.sched.Next())
 	w := worker{e: s.e}
 	held, undone := w.attempt(t.Context(), task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
-	s.sched.done(task)
+	s.sched.Finish(&task.schedTask)
 	return &task.event
 }
 
@@ -210,14 +219,14 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 	for o := int64(1); o < records; o += 2 {
 		s.refused[header.Position{Topic: "in", Partition: 0, Offset: o}] = &refused{err: kerr.MessageTooLarge, output: true}
 	}
-	s.sched.pace(records)
+	s.sched.Pace(records, 0) // any number of results may wait
 	seen := map[int64]bool{}
 	var workers sync.WaitGroup
 	workers.Go(func() {
 		for range records {
-			task := s.sched.next()
-			seen[task.offset] = true
-			s.sched.done(task)
+			task := s.sched.Next()
+			seen[task.Offset] = true
+			s.sched.Finish(task)
 		}
 	})
 	for o := range int64(records) {

@@ -1,7 +1,6 @@
 package retrytopics
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -26,10 +25,7 @@ type partition struct {
 	topicPartition
 	tier      int // index of the tier, or sourceTier
 	state     *partitionState
-	ctx       context.Context // of its records' handlers; it ends with the partition
-	cancel    context.CancelFunc
-	dead      bool // the partition was revoked, and results of its tasks are ignored. The scheduler's mutex guards it
-	gate      gate
+	sched     *schedPartition
 	fetched   int64 // number of accepted records
 	window    *offsets.Window
 	committed offsets.Commit
@@ -95,14 +91,12 @@ func (l *partition) oldest() time.Time {
 }
 
 // newPartition starts a partition from the group's commit; offset -1 means that there is none.
-func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed offsets.Commit) (*partition, error) {
+func newPartition(tp topicPartition, tier int, sh *partitionState, committed offsets.Commit) (*partition, error) {
 	spans, err := offsets.DecodeFinished(committed.Offset, committed.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.Offset, err)
 	}
-	l := &partition{topicPartition: tp, tier: tier, state: sh, committed: committed, window: offsets.NewWindow(committed.Offset, spans), own: math.MaxInt64, began: -1}
-	l.ctx, l.cancel = context.WithCancel(ctx)
-	return l, nil
+	return &partition{topicPartition: tp, tier: tier, state: sh, committed: committed, window: offsets.NewWindow(committed.Offset, spans), own: math.MaxInt64, began: -1}, nil
 }
 
 // from returns the client's form of an offset to fetch from; -1 is the start of the partition, which is -2 for the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ import (
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
 func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	t.Parallel()
-	l := partitionAt(t, 0)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 0}))(t)
 	begin := time.Unix(1_800_000_000, 0)
 	at := func(offset int64) time.Time {
 		switch {
@@ -164,7 +163,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 			s := e.unconnected(t.Context(), 4096)
-			l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
+			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
 				l.window.Add(at)
@@ -186,7 +185,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 	s := e.unconnected(t.Context(), 4096)
-	l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5}))(t)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
 		{9, 8},   // the start has moved on since the records were read
@@ -204,7 +203,7 @@ func finished(ctx context.Context, t *testing.T, handler Handler) *session {
 	t.Helper()
 	s := unconnected(t, Config{Handler: handler})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
-	one := s.sched.next()
+	one := taskOf(s.sched.Next())
 	w := worker{e: s.e}
 	held, undone := w.attempt(ctx, one)
 	must.That(t, held == nil && !undone, "the attempt does not count")
@@ -292,61 +291,5 @@ func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
 		expect.That(t, finished.result.Outputs[0] == kept, "the result still has the client's record")
 		expect.That(t, kept.Topic == "out" && kept.Partition == 3 && string(kept.Key)+string(kept.Value) == "kv" && len(kept.Headers) == 1, "kept %+v", kept)
 		expect.That(t, s.unfinished(), "nothing is left for the next transaction")
-	}
-}
-
-// What is finished far beyond the prefix must always fit into the commit's metadata, whatever falls due first.
-func TestGate_keepsTheMetadataSmall(t *testing.T) {
-	t.Parallel()
-	const metadata = 400
-	for seed := range uint64(50) {
-		rnd := rand.New(rand.NewPCG(seed, 3))
-		s := newScheduler(time.Millisecond, offsets.MostUnfinished(metadata), 64<<20, func() {})
-		l := partitionAt(t, 0)
-		var tasks []*task
-		for o := range int64(3000) {
-			l.window.Add(o * 3)
-			task := taskAt(l, o)
-			task.raw.Offset = o * 3
-			tasks = append(tasks, task)
-		}
-		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
-		s.pace(len(tasks))
-		s.add(given(tasks)) // as if they had fallen due in this order
-		for done := range tasks {
-			must.That(t, s.runnable.len() != 0, "seed %d: the partition is stuck after %d records", seed, done)
-			items := s.runnable.items()
-			i := rnd.IntN(len(items))
-			items[0], items[i] = items[i], items[0]
-			finished := s.next()
-			s.done(finished)
-			l.window.Finish(finished.raw.Offset)
-			m := l.window.Commit()
-			must.That(t, len(m.Metadata) <= metadata, "seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.Metadata), metadata, len(l.window.Finished()), l.gate.started, l.gate.finished, l.gate.blocked.len(), s.ahead)
-		}
-		expect.Equal(t, l.window.Commit(), (offsets.Commit{Offset: 2999*3 + 1}), "seed", seed, "mark")
-		s.close()
-	}
-}
-
-// Runs of a former owner whose records are gone meanwhile, as compaction and retention do, give room at once: what waits for it
-// goes before what comes then.
-func TestGate_letsNoRecordOvertake(t *testing.T) {
-	t.Parallel()
-	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
-	defer s.close()
-	l := partitionAt(t, 0)
-	at := func(index, restored int64) fetched {
-		r := keyed(l, index, "k").fetched()
-		r.restored = restored
-		return r
-	}
-	s.add([]fetched{at(0, 3), at(1, 3), at(2, 3)})
-	s.add([]fetched{at(3, 0)})
-	for want := range int64(4) {
-		must.That(t, s.runnable.len() != 0, "offset %d is not runnable", want)
-		got := s.next()
-		must.That(t, got.offset == want, "offset %d ran, want %d: both have one key", got.offset, want)
-		s.done(got)
 	}
 }

@@ -25,10 +25,6 @@ type partitionState struct {
 	pipelines  []string               // former pipeline IDs; constant once the state is open
 	promised   bool                   // commits of the partition include a checkpoint; guarded by the session's mutex
 
-	// by task.keyMark of each key that a task has: that task, or the last one that waits behind it; the scheduler's
-	// mutex guards it
-	chains map[uint64]*task
-
 	mu     *sync.Mutex               // of the state and its successors
 	keys   map[string]keyorder.State // as of the last attempt
 	base   map[string]keyorder.State // as of the last commit
@@ -42,8 +38,7 @@ type partitionState struct {
 
 func newPartitionState(partition int32, d Dedupe) *partitionState {
 	sh := &partitionState{
-		partition: partition, chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: map[string]keyorder.State{},
-		base: map[string]keyorder.State{},
+		partition: partition, mu: &sync.Mutex{}, keys: map[string]keyorder.State{}, base: map[string]keyorder.State{},
 	}
 	if d.on() {
 		sh.ledger = idempotency.NewLedger(d.Window, d.MaxKeys)
@@ -76,7 +71,6 @@ func (sh *partitionState) successor() *partitionState {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	next := *sh
-	next.chains = map[uint64]*task{}
 	next.keys = maps.Clone(sh.base)
 	next.noted = nil
 	for _, c := range slices.Backward(sh.noted) {

@@ -24,7 +24,7 @@ func (e *Engine) setPaused(reason string) {
 	defer e.pauseMu.Unlock()
 	e.pausedFor.Store(&reason)
 	if s := e.current.Load(); s != nil {
-		s.sched.pause(reason != "")
+		s.sched.Pause(reason != "")
 	}
 }
 
@@ -41,7 +41,7 @@ func (e *Engine) enter(s *session) {
 	e.pauseMu.Lock()
 	defer e.pauseMu.Unlock()
 	e.current.Store(s)
-	s.sched.pause(e.Paused() != "")
+	s.sched.Pause(e.Paused() != "")
 }
 
 // undone reports a failed attempt to the hooks, and returns whether it must be put back because the engine was paused
@@ -58,34 +58,6 @@ func (e *Engine) undone(ctx context.Context, event *Event) bool {
 		e.cfg.Hooks.OnFailure(event)
 	}
 	return held || e.Paused() != ""
-}
-
-// pause starts no task while still is true.
-func (s *scheduler) pause(still bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.paused = still
-	if !still {
-		s.wakeWorker()
-		s.onReady() // ends the wait of a poll, which may accept records again
-	}
-}
-
-// putBack makes a task whose attempt does not count runnable again, before all others. It keeps its key, so order holds.
-func (s *scheduler) putBack(t *task) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stop(t)
-	if t.from.dead {
-		return
-	}
-	s.probed(t, t.down)
-	to := &s.runnable
-	if t.from.tier != sourceTier {
-		to = &s.due
-	}
-	to.insert(0, t.fetched())
-	s.wakeWorker()
 }
 
 // idle is the poll during a pause: it waits for results and accepts nothing. What the client has fetched stays in its

@@ -29,7 +29,7 @@ func (s *session) proven() {
 	s.mu.Lock()
 	told := s.told
 	s.mu.Unlock()
-	if _, some := s.sched.pending(); !told || some || s.unfinished() { // a commit will show it
+	if _, some := s.sched.Pending(); !told || some || s.unfinished() { // a commit will show it
 		return
 	}
 	s.e.health.passed(s.e.cfg.Logger)

@@ -64,7 +64,7 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 // S1-7: a record of a tier without a valid due time is not overdue.
 func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
-	s.sched.pause(true)
+	s.sched.Pause(true)
 	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("x")}}})
 	o := s.known(time.Now()).Tiers[0].Overdue
 	expect.That(t, o <= time.Hour, "overdue: %v", o)
@@ -74,7 +74,7 @@ func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k")})
-	first := s.sched.next() // under way
+	first := s.sched.Next() // under way
 	client := disconnected(t)
 	s.mu.Lock()
 	s.forget(client, func(tp topicPartition) bool { return tp.topic == "in.retry-2s" })
@@ -82,11 +82,11 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s.mu.Unlock()
 	expect.That(t, remembered, "the memory of partition 0 is gone, though its source partition is still ours")
 	s.takes(&kgo.Record{Topic: "in", Offset: 1, Key: []byte("k")})
-	got := make(chan *task, 1)
-	go func() { got <- s.sched.next() }()
+	got := make(chan *schedTask, 1)
+	go func() { got <- s.sched.Next() }()
 	select {
 	case second := <-got:
-		t.Errorf("offset %d runs while offset %d of the same key runs", second.raw.Offset, first.raw.Offset)
+		t.Errorf("offset %d runs while offset %d of the same key runs", second.Offset, first.Offset)
 	case <-time.After(100 * time.Millisecond):
 	}
 	s.mu.Lock()

@@ -39,7 +39,7 @@ func (r *results) keep(t *task) {
 	if o := t.event.Decision.Outcome; !t.handled || o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
 		return
 	}
-	m := made{result: t.result, bytes: t.weight}
+	m := made{result: t.result, bytes: t.Weight}
 	if t.event.Failure != nil {
 		m.err = t.event.Failure.Err
 	}

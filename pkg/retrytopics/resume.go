@@ -89,7 +89,7 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 		if err := s.start(tp, l.tier, at.Commit); err != nil {
 			return nil, err
 		}
-		l.cancel()
+		s.sched.Drop([]*schedPartition{l.sched})
 		s.partitions[tp].shared = l.shared
 		resumed = append(resumed, s.partitions[tp])
 	}

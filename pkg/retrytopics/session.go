@@ -68,7 +68,7 @@ type session struct {
 	refused     map[header.Position]*refused // records that a broker will never accept in their former form
 	suspects    map[*kgo.Record]bool         // records that the broker refused together with others
 	losses      []Loss                       // not in a committed transaction yet
-	arrived     []fetched                    // of a poll; kept to reuse its memory
+	arrived     []schedRecord                // of a poll; kept to reuse its memory
 	lazy        bool                         // a position has moved without a result
 	lastDone    time.Time                    // of the last transaction
 	wake        chan struct{}                // ends a poll
@@ -83,17 +83,12 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: e.cfg.partitioner(), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	s.sched = newScheduler(e.cfg.Timing.Commit, offsets.MostUnfinished(maxMetadata-offsets.SealRoom), e.cfg.Limits.HeldBytes, func() {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+	s.sched = newScheduler(schedConfig{
+		Now: e.now, Linger: e.cfg.Timing.Commit, Unfinished: offsets.MostUnfinished(maxMetadata - offsets.SealRoom), HeldBytes: e.cfg.Limits.HeldBytes,
+		Ripe: s.endPoll, Late: func(t *schedTask) { e.results.keep(taskOf(t)) },
 	})
-	s.sched.now = e.now
-	s.sched.makeTask = func(r fetched) *task { return e.newTask(r.from.slot(), r, time.Time{}) }
-	s.sched.late = e.results.keep
 	for range e.cfg.Limits.Concurrency {
-		s.workers = append(s.workers, &worker{e: e, counts: s.sched.counts})
+		s.workers = append(s.workers, &worker{e: e, sched: s.sched})
 	}
 	return s
 }
@@ -169,10 +164,7 @@ func (s *session) end(err error) {
 		s.fatal = err
 	}
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.endPoll()
 }
 
 // remember stores the session's statistics for Engine.Stats. A session that knows nothing keeps the earlier ones.
@@ -207,7 +199,7 @@ func (s *session) abandon() {
 	s.stopWork()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keepResults(append(s.aborted, s.sched.close()...))
+	s.keepResults(append(s.aborted, tasksOf(s.sched.Close())...))
 }
 
 // keepResults stores the results of tasks that are not committed.
@@ -218,16 +210,16 @@ func (s *session) keepResults(tasks []*task) {
 }
 
 func (s *session) workLoop(w *worker) {
-	for t := s.sched.next(); t != nil; {
-		switch held, undone := w.attempt(t.from.ctx, t); {
+	for t := s.sched.Next(); t != nil; {
+		switch held, undone := w.attempt(t.Partition.Context, taskOf(t)); {
 		case held != nil:
-			s.sched.hold(t, held)
-			t = s.sched.next()
+			s.sched.Hold(t, held.outage())
+			t = s.sched.Next()
 		case undone:
-			s.sched.putBack(t)
-			t = s.sched.next()
+			s.sched.PutBack(t)
+			t = s.sched.Next()
 		default:
-			t = s.sched.exchange(t)
+			t = s.sched.Exchange(t)
 		}
 	}
 }
@@ -263,7 +255,7 @@ func (s *session) due() bool {
 	if s.e.health.waits() > 0 {
 		return false
 	}
-	ripe, some := s.sched.pending()
+	ripe, some := s.sched.Pending()
 	return ripe || s.unfinished() || (!some && s.lazy && time.Since(s.lastDone) > lazyAfter)
 }
 
@@ -278,7 +270,7 @@ func (s *session) unfinished() bool {
 // commit reads again when the next transaction is due: nothing else would show that commits work again.
 func (s *session) stalled() bool {
 	_, blocked := s.e.health.blocked()
-	_, some := s.sched.pending()
+	_, some := s.sched.Pending()
 	return blocked && (some || s.unfinished() || s.e.health.waits() > 0)
 }
 
@@ -314,6 +306,14 @@ func (s *session) poll(ctx context.Context) kgo.Fetches {
 		}
 	}()
 	return s.committer.Client().PollRecords(ctx, room)
+}
+
+// endPoll ends the wait of a poll, now or the next one's.
+func (s *session) endPoll() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
 }
 
 // pollNothing only blocks rebalances.

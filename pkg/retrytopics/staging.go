@@ -29,9 +29,9 @@ func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &staged{marks: map[*partition]offsets.Commit{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
-	st.tasks = append(s.left(), s.sched.harvest()...) // none of a revoked partition: forgetting it takes its tasks away
+	st.tasks = append(s.left(), tasksOf(s.sched.Harvest())...) // none of a revoked partition: forgetting it takes its tasks away
 	for _, t := range st.tasks {
-		t.from.window.Finish(t.offset)
+		t.from.window.Finish(t.Offset)
 		if t.change.state != nil || t.change.ledged || t.change.versioned {
 			st.changes[t.from.state] = append(st.changes[t.from.state], &t.change)
 		}
@@ -55,7 +55,7 @@ func (s *session) left() []*task {
 
 // moved reports whether there is anything to commit: a result, or a changed position.
 func (s *session) moved() bool {
-	if _, some := s.sched.pending(); some {
+	if _, some := s.sched.Pending(); some {
 		return true
 	}
 	s.mu.Lock()
@@ -152,7 +152,7 @@ func (s *session) afterCommit(st *staged) {
 	s.e.lost.add(st.losses)
 	events := make([]*Event, 0, len(st.tasks))
 	for _, t := range st.tasks {
-		t.from.let(t.offset, t.weight)
+		t.from.let(t.Offset, t.Weight)
 		delete(s.refused, t.record.Position)
 		events = append(events, &t.event)
 		s.waits(t)

@@ -1,8 +1,6 @@
 package retrytopics
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -84,7 +82,7 @@ func (s *session) uncommitted(now time.Time) time.Duration {
 	s.mu.Lock()
 	since := s.abortedAt
 	s.mu.Unlock()
-	if ready := s.sched.readySince(); since.IsZero() || !ready.IsZero() && ready.Before(since) {
+	if ready := s.sched.ReadySince(); since.IsZero() || !ready.IsZero() && ready.Before(since) {
 		since = ready
 	}
 	if since.IsZero() {
@@ -122,30 +120,14 @@ func (s *session) addPartitions(stats *Stats, now time.Time) {
 }
 
 func (s *session) addDue(stats *Stats, now time.Time) {
-	s.sched.mu.Lock()
-	defer s.sched.mu.Unlock()
-	for name, h := range s.sched.holds {
-		n := int64(h.waiting())
-		if h.probing != nil {
-			n++
-		}
-		stats.Held = append(stats.Held, HoldStats{name, n, h.until})
+	waits := s.sched.Stats(len(stats.Tiers))
+	for _, h := range waits.Held {
+		stats.Held = append(stats.Held, HoldStats(h))
 	}
-	slices.SortFunc(stats.Held, func(a, b HoldStats) int { return strings.Compare(a.Dependency, b.Dependency) })
-	for _, t := range s.sched.waiting {
-		tier := &stats.Tiers[t.from.tier]
-		if due := t.record.Control.Due; tier.NextDue.IsZero() || due.Before(tier.NextDue) {
-			tier.NextDue = due
-		}
-	}
-	for _, r := range slices.Concat(s.sched.runnable.items(), s.sched.due.items()) {
-		if r.from.tier != sourceTier {
-			due := r.task.record.Control.Due
-			if due.IsZero() {
-				continue // a malformed record: it has no due time, and becomes a dead letter
-			}
-			tier := &stats.Tiers[r.from.tier]
-			tier.Overdue = max(tier.Overdue, now.Sub(due))
+	for i, tier := range waits.Tiers {
+		stats.Tiers[i].NextDue = tier.Next
+		if !tier.Runnable.IsZero() {
+			stats.Tiers[i].Overdue = max(0, now.Sub(tier.Runnable))
 		}
 	}
 }

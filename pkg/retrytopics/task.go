@@ -10,43 +10,23 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// fetched is a record that waits for a worker. Thousands wait, and a task is many times as large. So the task of a
-// source record is made when a worker takes it.
-type fetched struct {
-	task     *task // nil until it is needed
-	from     *partition
-	raw      *kgo.Record // nil if a former owner has finished it
-	index    int64       // among the accepted records of the partition, from 0
-	restored int64       // runs of a former owner that the partition had not fetched again when it accepted this
-}
-
-func (t *task) fetched() fetched { return fetched{task: t, from: t.from, raw: t.raw, index: t.index} }
-
 // task is one accepted record on its way through the scheduler. When it is finished, the session's goroutine reads it
 // with a cold cache; the fields that it needs come first.
 type task struct {
+	schedTask
+
 	from    *partition
-	offset  int64         // of the record
-	weight  int           // of the record in memory, see size
 	outputs []*kgo.Record // what its transaction produces, with event and change
 	change  change
 
-	index       int64  // see fetched
-	keyMark     uint64 // hash of the key; two keys with one hash only wait for each other
-	behind      *task  // the task that waits for this one, with the same key
-	keyed       bool
-	hasKey      bool // no other task of its key runs; see takeKey
 	raw         *kgo.Record
 	record      Record
-	wake        time.Time         // not before; zero: at once
-	dated       bool              // the handler sets the timestamps of its outputs
-	refused     error             // why the record cannot be attempted: a malformed header, or an output that the broker refused
-	pointer     *header.Pointer   // of a record whose value was not kept
-	pointerOnly bool              // the broker refused the record in a topic that should keep it: only a pointer can be kept
-	waits       *since            // nil unless it has met an UnavailableError
-	down        *UnavailableError // of an attempt that counts although it met one
-	made        *made             // the handler's answer in a session that has ended
-	handled     bool              // the handler has returned result, or an error that is in event
+	dated       bool            // the handler sets the timestamps of its outputs
+	refused     error           // why the record cannot be attempted: a malformed header, or an output that the broker refused
+	pointer     *header.Pointer // of a record whose value was not kept
+	pointerOnly bool            // the broker refused the record in a topic that should keep it: only a pointer can be kept
+	made        *made           // the handler's answer in a session that has ended
+	handled     bool            // the handler has returned result, or an error that is in event
 	result      Result
 	event       Event // until the handler has returned, At is the start of the attempt
 }
@@ -65,21 +45,25 @@ func (l *partition) slot() *task {
 	return t
 }
 
-// taskOf fills an empty task with a record. The worker computes the ledger's hash of the key.
-func taskOf(t *task, r fetched, seed maphash.Seed) *task {
-	raw := r.raw
-	t.from, t.index = r.from, r.index
-	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
-	t.keyMark = maphash.Bytes(seed, raw.Key)
-	return t
+// taskOf returns the task that the scheduler carries.
+func taskOf(t *schedTask) *task { return t.Work.(*task) }
+
+func tasksOf(all []*schedTask) []*task {
+	tasks := make([]*task, 0, len(all))
+	for _, t := range all {
+		tasks = append(tasks, taskOf(t))
+	}
+	return tasks
 }
 
 // newTask fills an empty task with a record that was accepted at now. It believes control headers only where they may
-// stand: a proven replay on the source topic, everything in a tier.
-func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
-	l, raw := from.from, from.raw
+// stand: a proven replay on the source topic, everything in a tier. The worker computes the ledger's hash of the key.
+func (e *Engine) newTask(t *task, l *partition, raw *kgo.Record, index int64, now time.Time) *task {
+	t.schedTask = schedTask{
+		Partition: l.sched, Work: t, Index: index, Offset: raw.Offset, Weight: size(raw), Keyed: raw.Key != nil, KeyHash: maphash.Bytes(e.seed, raw.Key),
+	}
+	t.from, t.raw = l, raw
 	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
-	taskOf(t, from, e.seed)
 	r := &t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = header.ProducerHeaders(raw.Headers)
@@ -100,7 +84,7 @@ func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 	if err != nil {
 		t.refused = err
 	}
-	r.Control = &control
+	r.Control, t.Due = &control, control.Due
 	if control.HasSource {
 		r.Source = control.Source
 	}
@@ -111,7 +95,8 @@ func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 		return t
 	}
 	r.Attempt = control.Attempt + 1
-	t.wake = policy.Wake(e.cfg.Retries.policies(), e.tier(l.tier), control.Due, now)
+	t.Retried = r.Attempt > 1
+	t.Wake = policy.Wake(e.cfg.Retries.policies(), e.tier(l.tier), control.Due, now)
 	return t
 }
 

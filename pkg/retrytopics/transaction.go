@@ -52,7 +52,7 @@ func (s *session) commit(ctx context.Context) error {
 	}
 	s.lastDone = time.Now()
 	took := s.lastDone.Sub(began)
-	s.sched.pace(pace(len(st.tasks), took))
+	s.sched.Pace(len(st.tasks), took)
 	s.e.cfg.Hooks.OnTransaction(took, committed)
 	if !committed {
 		return s.undo(ctx, st, sent)
@@ -207,7 +207,7 @@ func (s *session) leave(tasks []*task) {
 // block stops or resumes the start of attempts.
 func (s *session) block() {
 	_, blocked := s.e.health.blocked()
-	s.sched.block(blocked, s.unfinished())
+	s.sched.Block(blocked, s.unfinished())
 }
 
 // blame finds the task at fault for a record that the broker refused because of its content. A record that was not alone
@@ -309,6 +309,6 @@ func (s *session) finish(ctx context.Context) error {
 // drained starts no more handlers. The channel is closed once none runs.
 func (s *session) drained() <-chan struct{} {
 	done := make(chan struct{})
-	go func() { s.sched.drain(); close(done) }()
+	go func() { s.sched.Drain(); close(done) }()
 	return done
 }

@@ -1,7 +1,6 @@
 package retrytopics
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,29 +15,29 @@ import (
 func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := scheduling(t)
-		l := partitionAt(t, 0)
-		var tasks []*task
+		s := scheduling(t, roomy())
+		l := partitionOf(t, sourceTier)
+		var tasks []*schedTask
 		for o := range int64(50) {
 			tasks = append(tasks, taskAt(l, o))
 		}
-		s.add(given(tasks))
+		s.Add(given(tasks...))
 		const cooldown = 30 * time.Second
 		begin := time.Now()
 		for range 50 {
-			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+			s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: begin.Add(cooldown)})
 		}
 		probes := 0
 		for time.Since(begin) < 10*time.Minute {
-			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
+			s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
 			probes++
 		}
 		expect.That(t, probes == 20, "%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
-		s.done(s.next()) // this one gets through
+		s.Finish(s.Next()) // this one gets through
 		for range 49 {
-			s.done(s.next())
+			s.Finish(s.Next())
 		}
-		got := s.harvest()
+		got := s.Harvest()
 		expect.That(t, len(got) == 50 && len(s.holds) == 0, "%d of 50 finished, %d dependencies held", len(got), len(s.holds))
 	})
 }
@@ -48,17 +47,17 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := scheduling(t)
-		l := partitionAt(t, 0)
+		s := scheduling(t, roomy())
+		l := partitionOf(t, sourceTier)
 		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
-		late.wake = time.Now().Add(time.Minute)
-		s.add(given([]*task{first, second, other, late}))
-		running := s.next()
-		s.pause(true)
-		s.putBack(running)
-		began := make(chan *task)
+		late.Wake = time.Now().Add(time.Minute)
+		s.Add(given(first, second, other, late))
+		running := s.Next()
+		s.Pause(true)
+		s.PutBack(running)
+		began := make(chan *schedTask)
 		go func() {
-			for t := s.next(); t != nil; t = s.next() {
+			for t := s.Next(); t != nil; t = s.Next() {
 				began <- t
 			}
 		}()
@@ -66,16 +65,16 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 		synctest.Wait()
 		select {
 		case t1 := <-began:
-			t.Fatalf("%s began", t1.raw.Key)
+			t.Fatalf("offset %d began", t1.Offset)
 		default:
 		}
-		s.pause(false)
-		for i, want := range []*task{first, other, late, second} {
+		s.Pause(false)
+		for i, want := range []*schedTask{first, other, late, second} {
 			got := <-began
-			expect.That(t, got == want, "task %d is the one at offset %d, want %d", i, got.raw.Offset, want.raw.Offset)
-			s.done(got)
+			expect.That(t, got == want, "task %d is the one at offset %d, want %d", i, got.Offset, want.Offset)
+			s.Finish(got)
 		}
-		expect.That(t, len(s.harvest()) == 4, "not all finished")
+		expect.That(t, len(s.Harvest()) == 4, "not all finished")
 	})
 }
 
@@ -83,25 +82,23 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := scheduling(t)
-		gone, stays := partitionAt(t, 0), partitionAt(t, 0)
-		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))
+		s := scheduling(t, roomy())
+		gone, stays := partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+		s.Add(given(taskAt(gone, 0), taskAt(stays, 0)))
 		for range 2 {
-			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
+			s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
 		}
-		probe := s.next()
-		must.That(t, probe.from == gone, "the other lane probes first")
-		s.drop([]*partition{gone})
-		s.done(probe)
+		probe := s.Next()
+		must.That(t, probe.Partition == gone, "the other lane probes first")
+		s.Drop([]*schedPartition{gone})
+		s.Finish(probe)
 		time.Sleep(time.Minute) // virtual
 		synctest.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		expect.That(t, s.runnable.len() == 1, "nothing probes")
+		expect.That(t, s.source.len() == 1, "nothing probes")
 	})
 }
-
-var errUnavailable = errors.New("503")
 
 // S4-5: of forty records that fail always and a good one, wherever it stands among them, the good one is asked for within two
 // cooldowns for each good one before it. Those that are bad count their failures once others get through.
@@ -111,37 +108,37 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	for name, index := range map[string]int64{"first": 0, "last": bad} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := scheduling(t)
-				l := partitionAt(t, 0)
-				var tasks []*task
+				s := scheduling(t, roomy())
+				l := partitionOf(t, sourceTier)
+				var tasks []*schedTask
 				for o := range int64(bad + 1) {
 					tasks = append(tasks, taskAt(l, o))
 				}
-				s.add(given(tasks))
+				s.Add(given(tasks...))
 				begin := time.Now()
 				for range bad + 1 {
-					s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+					s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: begin.Add(cooldown)})
 				}
 				for {
-					asked := s.next()
-					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
-					must.That(t, !s.counts(asked, failure), "the failure of record %d counts, though nobody got through", asked.offset)
-					if asked.offset == index {
-						s.done(asked)
+					asked := s.Next()
+					failure := schedOutage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
+					must.That(t, !s.Counts(asked, failure), "the failure of record %d counts, though nobody got through", asked.Offset)
+					if asked.Offset == index {
+						s.Finish(asked)
 						break
 					}
-					s.hold(asked, failure)
+					s.Hold(asked, failure)
 				}
 				took := time.Since(begin)
 				expect.That(t, took <= 2*cooldown, "the good record was asked for after %v", took)
 				for range bad {
-					asked := s.next()
-					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
-					must.That(t, s.counts(asked, failure), "record %d failed while another one got through, and it does not count", asked.offset)
-					asked.down = failure
-					s.done(asked)
+					asked := s.Next()
+					failure := schedOutage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
+					must.That(t, s.Counts(asked, failure), "record %d failed while another one got through, and it does not count", asked.Offset)
+					asked.Down = &failure
+					s.Finish(asked)
 				}
-				expect.Equal(t, len(s.harvest()), bad+1, "of")
+				expect.Equal(t, len(s.Harvest()), bad+1, "of")
 			})
 		})
 	}
@@ -151,24 +148,25 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := scheduling(t)
-		l := partitionAt(t, 0)
-		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)}))
-		held := func() *UnavailableError {
-			return &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true, Err: errUnavailable}
+		s := scheduling(t, roomy())
+		l := partitionOf(t, sourceTier)
+		s.Add(given(taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)))
+		held := func() schedOutage {
+			return schedOutage{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true}
 		}
 		for range 3 {
-			s.hold(s.next(), held())
+			s.Hold(s.Next(), held())
 		}
-		probe := s.next()
-		probe.down = held()
+		probe := s.Next()
+		met := held()
+		probe.Down = &met
 		began := time.Now()
-		s.done(probe)
-		next := s.next()
+		s.Finish(probe)
+		next := s.Next()
 		took := time.Since(began)
 		expect.That(t, took == time.Minute && next != probe, "the next one was asked for after %v", took)
-		s.done(next)
-		s.done(s.next())
+		s.Finish(next)
+		s.Finish(s.Next())
 	})
 }
 
@@ -193,41 +191,42 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 // Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
 func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
 	t.Parallel()
-	for name, goOn := range map[string]func(*scheduler, *partition){
-		"a transaction takes them": func(s *scheduler, _ *partition) { s.harvest() },
-		"a faster pace":            func(s *scheduler, _ *partition) { s.pace(3) },
-		"their lane is gone":       func(s *scheduler, finished *partition) { s.drop([]*partition{finished}) },
+	for name, goOn := range map[string]func(*scheduler, *schedPartition){
+		"a transaction takes them": func(s *scheduler, _ *schedPartition) { s.Harvest() },
+		"a faster pace":            func(s *scheduler, _ *schedPartition) { s.Pace(minPace, paceTarget) },
+		"their lane is gone":       func(s *scheduler, finished *schedPartition) { s.Drop([]*schedPartition{finished}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				told := 0
-				s := newScheduler(time.Hour, 1000, 64<<20, func() { told++ })
-				defer s.close()
-				s.pace(2)
-				finished, source, tier := partitionAt(t, 0), partitionAt(t, 0), partitionAt(t, 0)
-				tier.tier = 0
-				s.add(given([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)}))
+				c := roomy()
+				c.Linger, c.Ripe = time.Hour, func() { told++ }
+				s := scheduling(t, c)
+				s.most = 2
+				finished, source, tier := partitionOf(t, sourceTier), partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+				tier.Tier = 0
+				s.Add(given(taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)))
 				for n := range 2 {
-					s.done(s.next())
+					s.Finish(s.Next())
 					synctest.Wait()
-					ripe, some := s.pending()
+					ripe, some := s.Pending()
 					must.That(t, told == n && ripe == (n == 1) && some, "after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
 				}
-				var got []*task
+				var got []*schedTask
 				go func() {
 					for range 2 {
-						got = append(got, s.next())
+						got = append(got, s.Next())
 					}
 				}()
 				synctest.Wait()
 				must.That(t, len(got) == 0, "offset %v was started beyond the pace", got)
 				due := taskAt(tier, 3)
-				s.add(given([]*task{due}))
+				s.Add(given(due))
 				synctest.Wait()
 				must.That(t, len(got) == 1 && got[0] == due, "started %d tasks, want the one that is due", len(got))
 				goOn(s, finished)
 				synctest.Wait()
-				must.That(t, len(got) == 2 && got[1].raw.Offset == 2, "started %d tasks, want the source to go on", len(got))
+				must.That(t, len(got) == 2 && got[1].Offset == 2, "started %d tasks, want the source to go on", len(got))
 			})
 		})
 	}

@@ -1,0 +1,69 @@
+package retrytopics
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+)
+
+// What is finished far beyond the prefix must always fit into the commit's metadata, whatever falls due first.
+func TestGate_keepsTheMetadataSmall(t *testing.T) {
+	t.Parallel()
+	const metadata = 400
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		c := roomy()
+		c.Unfinished = offsets.MostUnfinished(metadata)
+		s := newScheduler(c)
+		p, window := partitionOf(t, sourceTier), offsets.NewWindow(0, nil)
+		var tasks []*schedTask
+		for o := range int64(3000) {
+			window.Add(o * 3)
+			task := taskAt(p, o)
+			task.Offset = o * 3
+			tasks = append(tasks, task)
+		}
+		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		s.Pace(len(tasks), paceTarget)
+		s.Add(given(tasks...)) // as if they had fallen due in this order
+		for done := range tasks {
+			must.That(t, s.source.len() != 0, "seed %d: the partition is stuck after %d records", seed, done)
+			items := s.source.items()
+			i := rnd.IntN(len(items))
+			items[0], items[i] = items[i], items[0]
+			finished := s.Next()
+			s.Finish(finished)
+			window.Finish(finished.Offset)
+			m := window.Commit()
+			must.That(t, len(m.Metadata) <= metadata, "seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.Metadata), metadata, len(window.Finished()), p.gate.started, p.gate.finished, p.gate.blocked.len(), c.Unfinished)
+		}
+		expect.Equal(t, window.Commit(), (offsets.Commit{Offset: 2999*3 + 1}), "seed", seed, "mark")
+		s.Close()
+	}
+}
+
+// Runs of a former owner whose records are gone meanwhile, as compaction and retention do, give room at once: what waits for it
+// goes before what comes then.
+func TestGate_letsNoRecordOvertake(t *testing.T) {
+	t.Parallel()
+	c := roomy()
+	c.Unfinished = 4
+	s := scheduling(t, c)
+	p := partitionOf(t, sourceTier)
+	at := func(index, restored int64) schedRecord {
+		r := keyed(p, index, "k").queued()
+		r.Restored = restored
+		return r
+	}
+	s.Add([]schedRecord{at(0, 3), at(1, 3), at(2, 3)})
+	s.Add([]schedRecord{at(3, 0)})
+	for want := range int64(4) {
+		must.That(t, s.source.len() != 0, "offset %d is not runnable", want)
+		got := s.Next()
+		must.That(t, got.Offset == want, "offset %d ran, want %d: both have one key", got.Offset, want)
+		s.Finish(got)
+	}
+}

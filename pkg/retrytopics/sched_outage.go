@@ -1,0 +1,151 @@
+package retrytopics
+
+import (
+	"slices"
+	"time"
+)
+
+// schedOutage is a dependency that is down, as an attempt met it.
+type schedOutage struct {
+	Dependency string    // tasks are held and probed per dependency
+	RetryAt    time.Time // when one task may probe
+	Asked      bool      // the dependency was asked for this very record, and failed
+}
+
+// hold has the tasks that wait for one dependency.
+type hold struct {
+	until   time.Time
+	fresh   []*schedTask // never failed, the oldest first
+	failed  []*schedTask // failed, longest ago first
+	probing *schedTask
+	newest  bool // the newest of fresh probes next
+}
+
+// since is the moment a task began to wait for a dependency, as the number of probes that had got through.
+type since struct {
+	dependency string
+	passes     int64
+	asked      bool // without success
+}
+
+// turn takes the task that probes next. Tasks that never failed come first, alternately the oldest and the newest: so a
+// good record probes soon, both behind many bad ones and before them. The mutex is held.
+func (h *hold) turn() (t *schedTask) {
+	switch {
+	case len(h.fresh) == 0:
+		t, h.failed = h.failed[0], h.failed[1:]
+		return t
+	case h.newest:
+		last := len(h.fresh) - 1
+		t, h.fresh = h.fresh[last], h.fresh[:last]
+	default:
+		t, h.fresh = h.fresh[0], h.fresh[1:]
+	}
+	h.newest = !h.newest
+	return t
+}
+
+func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
+
+// Hold keeps a task that met an outage until the dependency is back. It keeps its key, so order holds.
+func (s *scheduler) Hold(t *schedTask, o schedOutage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop(t)
+	if t.Partition.gone {
+		return
+	}
+	s.probed(t, &o)
+	h := s.holds[o.Dependency]
+	if h == nil {
+		h = &hold{}
+		s.holds[o.Dependency] = h
+	}
+	h.later(o.RetryAt)
+	if t.waits == nil || t.waits.dependency != o.Dependency {
+		t.waits = &since{dependency: o.Dependency, passes: s.passes[o.Dependency], asked: t.Retried}
+	}
+	if t.waits.asked = t.waits.asked || o.Asked; t.waits.asked {
+		h.failed = append(h.failed, t)
+	} else {
+		h.fresh = append(h.fresh, t)
+	}
+	s.arm(s.cfg.Now())
+}
+
+func (h *hold) later(at time.Time) {
+	if at.After(h.until) {
+		h.until = at
+	}
+}
+
+// Counts reports whether a task's failure is its own and not the dependency's: other records got through since it began
+// to wait.
+func (s *scheduler) Counts(t *schedTask, o schedOutage) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := t.waits
+	return o.Asked && w != nil && w.dependency == o.Dependency && s.passes[o.Dependency] > w.passes
+}
+
+// probed handles the return of a task. If it was the probe of a dependency and did not meet its outage again, the tasks
+// that wait for the dependency are released. The mutex is held.
+func (s *scheduler) probed(t *schedTask, again *schedOutage) {
+	for name, h := range s.holds {
+		if h.probing != t {
+			continue
+		}
+		h.probing = nil
+		if again != nil && name == again.Dependency {
+			h.later(again.RetryAt)
+			continue
+		}
+		s.passes[name]++
+		for _, held := range h.fresh {
+			s.source.push(held.queued())
+		}
+		for _, held := range h.failed {
+			s.source.push(held.queued())
+		}
+		delete(s.holds, name)
+		s.wakeWorker()
+	}
+}
+
+// probe lets one record try each dependency whose time has come. The mutex is held.
+func (s *scheduler) probe(now time.Time) {
+	for name, h := range s.holds {
+		switch {
+		case h.probing != nil || h.until.After(now):
+		case h.waiting() == 0:
+			delete(s.holds, name)
+		default:
+			h.probing = h.turn()
+			s.source.push(h.probing.queued())
+			s.wakeWorker()
+		}
+	}
+}
+
+// nextProbe returns the earliest time at which a dependency may be probed. The mutex is held.
+func (s *scheduler) nextProbe() (at time.Time, ok bool) {
+	for _, h := range s.holds {
+		if h.probing == nil && (!ok || h.until.Before(at)) {
+			at, ok = h.until, true
+		}
+	}
+	return at, ok
+}
+
+// dropHeld drops the held tasks of revoked partitions. The mutex is held.
+func (s *scheduler) dropHeld(dropped func(*schedTask) bool) {
+	for name, h := range s.holds {
+		h.fresh, h.failed = slices.DeleteFunc(h.fresh, dropped), slices.DeleteFunc(h.failed, dropped)
+		if h.probing != nil && dropped(h.probing) {
+			h.probing = nil
+		}
+		if h.waiting() == 0 && h.probing == nil {
+			delete(s.holds, name)
+		}
+	}
+}

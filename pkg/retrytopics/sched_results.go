@@ -1,0 +1,168 @@
+package retrytopics
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const (
+	// paceTarget is how long a transaction should take. Results that finish meanwhile wait for the next one, so half of
+	// the results are committed within about twice this time: 38 ms keep that below the 80 ms that bench/engine aims at.
+	paceTarget = 38 * time.Millisecond
+	// minPace is the least number of results per transaction, however long the last one took: a small transaction tells
+	// little.
+	minPace = 1000
+)
+
+// pace returns how many finished tasks may wait for a transaction before only those of the retry topics are started. The
+// last transaction carried n tasks and took took. If workers run further ahead of the commits, less processor time is
+// left for commits, and every result waits longer. It is pure.
+func pace(n int, took time.Duration) int {
+	return max(minPace, int(float64(n)*float64(paceTarget)/float64(max(took, time.Millisecond))))
+}
+
+// Pace sets how many finished tasks may wait from now on: as many as a transaction carries in the time that it should
+// take, if it is as fast as the last one, which carried n tasks and took took.
+func (s *scheduler) Pace(n int, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most = pace(n, took)
+	s.wakeWorker()
+}
+
+// Finish takes a finished task back; the next one of its key may run.
+func (s *scheduler) Finish(t *schedTask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(t)
+}
+
+// finish is Finish with the mutex held.
+func (s *scheduler) finish(t *schedTask) {
+	s.stop(t)
+	if t.Partition.gone || s.closed {
+		s.cfg.Late(t)
+		return
+	}
+	if s.probed(t, t.Down); t.Down != nil {
+		s.arm(s.cfg.Now())
+	}
+	s.finished(t)
+	s.release(t)
+	if len(s.ready) == 0 {
+		s.readyAt = time.Now()
+		reset(s.flush, s.cfg.Linger)
+	}
+	s.ready = append(s.ready, t)
+	s.readyBytes += t.ResultBytes
+	if s.full() {
+		reset(s.flush, 0)
+	}
+}
+
+// release gives the key of a finished task to the one behind it. The mutex is held.
+func (s *scheduler) release(t *schedTask) {
+	switch {
+	case !t.Keyed:
+	case t.behind == nil:
+		delete(t.Partition.keys, t.KeyHash)
+	default:
+		t.behind.hasKey = true
+		s.enqueue(t.behind.queued())
+		t.behind = nil
+	}
+}
+
+// full reports whether results should not wait for others. The mutex is held.
+func (s *scheduler) full() bool { return len(s.ready) >= s.most || s.readyBytes >= s.readyMax }
+
+// Harvest returns all finished tasks, which then belong to the caller.
+func (s *scheduler) Harvest() []*schedTask {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ready := s.ready
+	s.ready, s.readyBytes = make([]*schedTask, 0, len(ready)), 0
+	s.wakeWorker()
+	return ready
+}
+
+// Pending reports whether finished tasks should be committed, because they have waited for Linger or are many, and
+// whether there are any.
+func (s *scheduler) Pending() (ripe, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	some = len(s.ready) > 0
+	return some && (s.full() || time.Since(s.readyAt) >= s.cfg.Linger), some
+}
+
+// ReadySince returns the time since which finished tasks wait for their transaction; zero if none does.
+func (s *scheduler) ReadySince() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ready) == 0 {
+		return time.Time{}
+	}
+	return s.readyAt
+}
+
+// schedStats is a snapshot of what waits.
+type schedStats struct {
+	Held  []schedHeld // by dependency
+	Tiers []schedTier // by index of the retry topic
+}
+
+// schedHeld is what waits for a dependency that is down.
+type schedHeld struct {
+	Dependency string
+	Records    int64
+	RetryAt    time.Time // when one of them probes
+}
+
+// schedTier is when the records of a retry topic are due. A time is zero if no record has it.
+type schedTier struct {
+	Next     time.Time // the earliest one that is not due yet
+	Runnable time.Time // the earliest one that is due and waits for a worker
+}
+
+// Stats returns a snapshot. There are so many retry topics.
+func (s *scheduler) Stats(tiers int) schedStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := schedStats{Held: s.held(), Tiers: make([]schedTier, tiers)}
+	for _, t := range s.waiting {
+		tier := &stats.Tiers[t.Partition.Tier]
+		tier.Next = earliest(tier.Next, t.Due)
+	}
+	for _, queue := range [][]schedRecord{s.source.items(), s.due.items()} { // a probe is among the source's, whatever its partition
+		for _, r := range queue {
+			if r.Partition.Tier != sourceTier && !r.Task.Due.IsZero() {
+				tier := &stats.Tiers[r.Partition.Tier]
+				tier.Runnable = earliest(tier.Runnable, r.Task.Due)
+			}
+		}
+	}
+	return stats
+}
+
+// earliest returns the earlier one of two times, where zero is none.
+func earliest(known, t time.Time) time.Time {
+	if known.IsZero() || t.Before(known) {
+		return t
+	}
+	return known
+}
+
+// held returns what waits for dependencies. The mutex is held.
+func (s *scheduler) held() []schedHeld {
+	var all []schedHeld
+	for name, h := range s.holds {
+		n := int64(h.waiting())
+		if h.probing != nil {
+			n++
+		}
+		all = append(all, schedHeld{name, n, h.until})
+	}
+	slices.SortFunc(all, func(a, b schedHeld) int { return cmp.Compare(a.Dependency, b.Dependency) })
+	return all
+}

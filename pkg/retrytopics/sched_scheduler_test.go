@@ -1,0 +1,159 @@
+package retrytopics
+
+import (
+	"hash/maphash"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
+
+// partitionOf returns a partition of a tier, or of the source.
+func partitionOf(t *testing.T, tier int) *schedPartition {
+	t.Helper()
+	return newSchedPartition(t.Context(), tier, nil, nil)
+}
+
+// roomy returns the configuration of a scheduler with room for all records of a test.
+func roomy() schedConfig {
+	return schedConfig{Now: time.Now, Linger: time.Millisecond, Unfinished: 1000, HeldBytes: 64 << 20, Ripe: func() {}, Late: func(*schedTask) {}}
+}
+
+func scheduling(t *testing.T, c schedConfig) *scheduler {
+	t.Helper()
+	s := newScheduler(c)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// sameSeed makes equal keys of all tests equal.
+var sameSeed = maphash.MakeSeed()
+
+func taskAt(p *schedPartition, offset int64) *schedTask {
+	return &schedTask{Partition: p, Offset: offset, Index: offset}
+}
+
+// given returns tasks as the scheduler takes them.
+func given(tasks ...*schedTask) []schedRecord {
+	var records []schedRecord
+	for _, t := range tasks {
+		records = append(records, t.queued())
+	}
+	return records
+}
+
+func keyed(p *schedPartition, offset int64, key string) *schedTask {
+	t := taskAt(p, offset)
+	t.Keyed, t.KeyHash = true, maphash.String(sameSeed, key)
+	return t
+}
+
+func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
+	t.Parallel()
+	s := scheduling(t, roomy())
+	l := partitionOf(t, sourceTier)
+	s.Add(given(keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")))
+	first := s.Next()
+	second := s.Next()
+	must.That(t, first.Offset == 0 && second.Offset == 2, "ran offsets %d and %d side by side, want 0 and 2", first.Offset, second.Offset)
+	s.Finish(first)
+	expect.Equal(t, s.Next().Offset, 1, "then offset")
+}
+
+func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t, roomy())
+		begin := time.Now()
+		var tasks []*schedTask
+		for offset, due := range []time.Duration{60 * time.Second, 2 * time.Second, time.Second, 0} {
+			task := taskAt(partitionOf(t, sourceTier), int64(offset))
+			task.Wake = begin.Add(due)
+			tasks = append(tasks, task)
+		}
+		s.Add(given(tasks...))
+		for _, want := range []int64{3, 2, 1, 0} {
+			got := s.Next()
+			if got.Offset != want || !time.Now().Equal(latest(got.Wake, begin)) {
+				t.Fatalf("offset %d ran %v after the start, want offset %d exactly when due (%v)",
+					got.Offset, time.Since(begin), want, got.Wake.Sub(begin))
+			}
+		}
+	})
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t, roomy())
+		gone, stays := partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+		later := taskAt(gone, 9)
+		later.Wake = time.Now().Add(time.Second)
+		kept := keyed(stays, 0, "a")
+		s.Add(given(keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept))
+		running := s.Next()
+		s.Drop([]*schedPartition{gone})
+		expect.That(t, gone.Context.Err() != nil && stays.Context.Err() == nil, "the handlers of the wrong lane were told to end")
+		again := keyed(partitionOf(t, sourceTier), 0, "a")
+		s.Add(given(again))
+		got := s.Next()
+		expect.That(t, got == kept, "ran %+v, want the lane that stays", got)
+		got = s.Next()
+		expect.That(t, got == again, "ran %+v, want the new lane of the partition", got)
+		time.Sleep(2 * time.Second) // virtual; the dropped task's time comes
+		s.Finish(running)
+		s.Finish(kept)
+		s.Finish(again)
+		if got := s.Harvest(); len(got) != 2 || s.source.len() != 0 {
+			t.Errorf("harvested %d results, %d tasks runnable; want 2 and 0", len(got), s.source.len())
+		}
+	})
+}
+
+func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t, roomy())
+		l := partitionOf(t, sourceTier)
+		s.Add(given(taskAt(l, 0), taskAt(l, 1)))
+		running := s.Next()
+		drained := false
+		go func() { s.Drain(); drained = true }()
+		synctest.Wait()
+		must.That(t, !drained, "drained while a task was running")
+		s.Finish(running)
+		synctest.Wait()
+		must.That(t, drained, "not drained after the last task finished")
+	})
+}
+
+func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
+	t.Parallel()
+	s := scheduling(t, roomy())
+	source, tier := partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+	tier.Tier = 0
+	positions := map[*schedPartition]int64{}
+	at := func(l *schedPartition) *schedTask {
+		task := taskAt(l, positions[l])
+		task.Index = positions[l]
+		positions[l]++
+		return task
+	}
+	s.Add(given(at(source), at(source), at(source), at(tier), at(tier), at(tier), at(tier)))
+	var got []int
+	for range 7 {
+		got = append(got, s.Next().Partition.Tier)
+	}
+	want := []int{sourceTier, 0, sourceTier, 0, sourceTier, 0, 0}
+	expect.That(t, slices.Equal(got, want), "taken from lanes of tiers %v, want %v", got, want)
+}
