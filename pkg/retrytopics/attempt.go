@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
@@ -51,7 +52,7 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 // worker makes one attempt after another. It allocates small objects that many attempts need in slabs.
 type worker struct {
 	e         *Engine
-	sched     *scheduler
+	sched     *schedule.Scheduler
 	busy      busy
 	slab      header.Buffer
 	deadlines []deadline
@@ -85,7 +86,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 		*result, err = w.handle(ctx, t)
 		if held, ok := errors.AsType[*UnavailableError](err); ok {
 			met := held.outage()
-			if held.Err == nil || !w.sched.Counts(&t.schedTask, met) {
+			if held.Err == nil || !w.sched.Counts(&t.Task, met) {
 				return held, false
 			}
 			t.Down, err = &met, held.Err

@@ -29,7 +29,7 @@ func TestDeadline(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), name{}, "lane"))
+				parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), name{}, "partition"))
 				defer cancel(nil)
 				d := &deadline{Context: parent, at: time.Now().Add(time.Second)}
 				defer d.end()
@@ -38,7 +38,7 @@ func TestDeadline(t *testing.T) {
 				c.do(d, cancel)
 				err, cause := d.Err(), context.Cause(d)
 				expect.That(t, errors.Is(err, c.err) && errors.Is(cause, c.cause), "Err = %v, cause %v, want %v and %v", err, cause, c.err, c.cause)
-				expect.That(t, d.Value(name{}) == "lane", "the parent's values are lost")
+				expect.That(t, d.Value(name{}) == "partition", "the parent's values are lost")
 			})
 		})
 	}

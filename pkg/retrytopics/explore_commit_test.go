@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -192,7 +193,7 @@ func (x *explorer) newer(i, j int) bool {
 type copier struct {
 	from, to   *session
 	partitions map[*partition]*partition
-	views      map[*schedPartition]*schedPartition
+	views      map[*schedule.Partition]*schedule.Partition
 	shards     map[*partitionState]*partitionState
 	tasks      map[*task]*task
 	changes    map[*change]*change
@@ -202,7 +203,7 @@ type copier struct {
 
 func (c *copier) session() *session {
 	s := c.from
-	c.partitions, c.views = map[*partition]*partition{}, map[*schedPartition]*schedPartition{}
+	c.partitions, c.views = map[*partition]*partition{}, map[*schedule.Partition]*schedule.Partition{}
 	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*task]*task{}, map[*change]*change{}
 	c.to = &session{
 		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
@@ -215,7 +216,7 @@ func (c *copier) session() *session {
 		c.to.partitions[tp] = c.partition(l)
 	}
 	c.to.aborted = c.list(s.aborted)
-	c.to.sched = s.sched.Copy(c.scheduled, func(p *schedPartition) *schedPartition { return c.views[p] })
+	c.to.sched = s.sched.Copy(c.scheduled, func(p *schedule.Partition) *schedule.Partition { return c.views[p] })
 	for old, sh := range c.shards {
 		for _, change := range old.noted {
 			sh.noted = append(sh.noted, c.change(change))
@@ -261,8 +262,8 @@ func (c *copier) partition(old *partition) *partition {
 	c.partitions[old] = &l
 	l.state = c.state(old.state)
 	l.window, l.stamps, l.slab = old.window.Clone(), nil, nil
-	l.sched = newSchedPartition(context.Background(), l.tier, c.to.sibling(&l), func(r schedRecord) *schedTask {
-		return &c.to.e.newTask(&task{}, &l, r.Raw, r.Index, time.Time{}).schedTask
+	l.sched = schedule.NewPartition(context.Background(), l.tier, c.to.sibling(&l), func(r schedule.Record) *schedule.Task {
+		return &c.to.e.newTask(&task{}, &l, r.Raw, r.Index, time.Time{}).Task
 	})
 	c.views[old.sched] = l.sched
 	l.sched.Begin(old.sched, c.scheduled)
@@ -276,7 +277,7 @@ func (c *copier) list(old []*task) (tasks []*task) {
 	return tasks
 }
 
-func (c *copier) scheduled(old *schedTask) *schedTask { return &c.task(taskOf(old)).schedTask }
+func (c *copier) scheduled(old *schedule.Task) *schedule.Task { return &c.task(taskOf(old)).Task }
 
 func (c *copier) task(old *task) *task {
 	if t := c.tasks[old]; t != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
@@ -150,8 +151,8 @@ func (d *describer) spans(spans []offsets.Span, base int64) {
 // that one transaction writes to a tier counts in a mixed plan; in others, one order stands for all.
 func (d *describer) tasks() {
 	s := d.st.s.sched.State()
-	for _, items := range [][]schedRecord{s.Source, s.Retry} {
-		slices.SortStableFunc(items, func(a, b schedRecord) int { return cmp.Compare(rawOf(a).Key[0], rawOf(b).Key[0]) })
+	for _, items := range [][]schedule.Record{s.Source, s.Retry} {
+		slices.SortStableFunc(items, func(a, b schedule.Record) int { return cmp.Compare(rawOf(a).Key[0], rawOf(b).Key[0]) })
 		d.num(int64(len(items)))
 		for _, r := range items {
 			var t *task

@@ -32,7 +32,7 @@ var mutants = []mutant{
 	{"gaps are counted from the last offset of a run", "internal/offsets/metadata.go", "at = s.Last + 1", "at = s.Last"},
 	{"the metadata is not read", "partition.go", "offsets.DecodeFinished(committed.Offset, committed.Metadata)", `offsets.DecodeFinished(committed.Offset, "")`},
 	{"the metadata is not written", "resume.go", "offsets.Seal(m.Metadata, ", `offsets.Seal("", `},
-	{"one more record is started than the metadata has room for", "sched_partition.go", "index+1-g.finished <= max(", "index-g.finished <= max("},
+	{"one more record is started than the metadata has room for", "internal/schedule/partition.go", "index+1-g.finished <= max(", "index-g.finished <= max("},
 	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "Commit: m}", "Commit: offsets.Commit{Offset: m.Offset}}"},
 	{"an attempt before its time", "policy/decide.go", "if !now.Before(due) {", "if true {"},
 	{"the delay is forgotten", "policy/decide.go", "header.RoundUp(now.Add(later(delay, added)))", "header.RoundUp(now.Add(0 * later(delay, added)))"},

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -109,7 +110,7 @@ func (x *explorer) next(st *state, partition int) int64 {
 }
 
 // attempts gives the attempts that a worker may begin: of each key the first in its queue.
-func (x *explorer) attempts(w *world, queued []schedRecord) (all []step) {
+func (x *explorer) attempts(w *world, queued []schedule.Record) (all []step) {
 	seen := map[byte]bool{}
 	for _, r := range queued {
 		key := rawOf(r).Key[0]
@@ -211,14 +212,16 @@ func (x *explorer) takeOne(st *state, partition int) {
 		r.Headers = slices.Clone(raw.Headers)
 	}
 	if a, ok := st.s.accepted(l, &r, x.e.now()); ok {
-		st.s.sched.Add([]schedRecord{a})
+		st.s.sched.Add([]schedule.Record{a})
 	}
 }
 
 // attempt lets a worker take the record of a step, and finish it. It says whether the step is one of its own: where no handler is asked, or
 // the record may not die, the attempt does not have this fate.
 func (x *explorer) attempt(st *state, next step) bool {
-	started := st.s.sched.Start(func(r schedRecord) bool { return r.Partition.Tier+1 == next.partition && rawOf(r).Offset == next.at })
+	started := st.s.sched.Start(func(r schedule.Record) bool {
+		return r.Partition.Tier+1 == next.partition && rawOf(r).Offset == next.at
+	})
 	if started == nil {
 		x.breaks("no record of the key runs, and it is not free")
 		return true
@@ -241,7 +244,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 }
 
 // rawOf gives the record of an item of the scheduler's.
-func rawOf(r schedRecord) *kgo.Record {
+func rawOf(r schedule.Record) *kgo.Record {
 	if r.Task != nil {
 		return taskOf(r.Task).raw
 	}

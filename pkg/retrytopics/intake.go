@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
 
@@ -55,15 +56,15 @@ func (s *session) accept(fetches kgo.Fetches) error {
 const maxSkew = time.Second
 
 // accepted adds one record. ok is false for a transaction marker.
-func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedRecord, ok bool) {
+func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedule.Record, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
 		l.window.Pass(r.Offset)
 		s.lazy = true
-		return schedRecord{}, false
+		return schedule.Record{}, false
 	}
 	fresh := l.window.Add(r.Offset)
-	a = schedRecord{Partition: l.sched, Index: l.fetched, Restored: int64(len(l.window.Restored()))}
+	a = schedule.Record{Partition: l.sched, Index: l.fetched, Restored: int64(len(l.window.Restored()))}
 	l.fetched++
 	if !fresh {
 		s.lazy = true
@@ -92,7 +93,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedR
 		t.refused = &outputError{refused.err}
 	}
 	t.pointerOnly = refused != nil && !refused.output
-	a.Task = &t.schedTask
+	a.Task = &t.Task
 	return a, true
 }
 

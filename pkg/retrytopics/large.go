@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
 // A batch that decompresses to more than the client's bound stops the client's fetches of its partition. The session
@@ -235,7 +236,7 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	var records []schedRecord
+	var records []schedule.Record
 	for _, it := range items {
 		if !l.window.Expects(it.record.Offset) {
 			continue // accepted before the session began to read the batch again
@@ -248,12 +249,12 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 }
 
 // pointAt makes a failing task for a record that was not read into memory.
-func (s *session) pointAt(l *partition, r schedRecord, it largeItem) schedRecord {
+func (s *session) pointAt(l *partition, r schedule.Record, it largeItem) schedule.Record {
 	if it.pointer == nil || r.Raw == nil {
 		return r
 	}
 	if r.Task == nil {
-		r.Task = &s.e.newTask(&task{}, l, r.Raw, r.Index, time.Time{}).schedTask
+		r.Task = &s.e.newTask(&task{}, l, r.Raw, r.Index, time.Time{}).Task
 	}
 	t := taskOf(r.Task)
 	t.pointer, t.refused = it.pointer, it.refused

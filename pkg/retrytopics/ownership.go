@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
 // onOffsets starts partitions from the offsets that the group has committed, never from the first record that a poll
@@ -72,8 +73,8 @@ func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) e
 	if err != nil {
 		return err
 	}
-	l.sched = newSchedPartition(s.base, tier, s.sibling(l), func(r schedRecord) *schedTask {
-		return &s.e.newTask(l.slot(), l, r.Raw, r.Index, time.Time{}).schedTask
+	l.sched = schedule.NewPartition(s.base, tier, s.sibling(l), func(r schedule.Record) *schedule.Task {
+		return &s.e.newTask(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
 	})
 	s.states[tp.partition] = sh
 	s.partitions[tp] = l
@@ -82,7 +83,7 @@ func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) e
 
 // sibling returns the scheduler's view of another partition of the same number with the same state; nil if there is none.
 // The mutex is held.
-func (s *session) sibling(of *partition) *schedPartition {
+func (s *session) sibling(of *partition) *schedule.Partition {
 	for _, topic := range s.e.consumed() {
 		if l := s.partitions[topicPartition{topic, of.partition}]; l != nil && l.state == of.state {
 			return l.sched
@@ -145,7 +146,7 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 
 // dropTasks removes the tasks of partitions that are gone, and returns the finished ones.
 func (s *session) dropTasks(gone []*partition) []*task {
-	views := make([]*schedPartition, 0, len(gone))
+	views := make([]*schedule.Partition, 0, len(gone))
 	for _, l := range gone {
 		views = append(views, l.sched)
 	}

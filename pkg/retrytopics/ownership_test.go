@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -70,13 +71,13 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 		for range blockedFrom {
 			s.e.health.failed(s.e.cfg.Logger, errors.New("not allowed"))
 		}
-		started := make(chan *schedTask)
+		started := make(chan *schedule.Task)
 		go func() {
 			for task := s.sched.Next(); task != nil; task = s.sched.Next() {
 				started <- task
 			}
 		}()
-		begins := func() (task *schedTask) {
+		begins := func() (task *schedule.Task) {
 			synctest.Wait()
 			select {
 			case task = <-started:
@@ -191,7 +192,7 @@ func nothing(context.Context, *Record) (Result, error) { return Result{}, nil }
 
 // takes hands records of one topic to the scheduler.
 func (s *session) takes(records ...*kgo.Record) {
-	var all []schedRecord
+	var all []schedule.Record
 	for _, r := range records {
 		t, _ := s.accepted(s.partitions[topicPartition{r.Topic, 0}], r, time.Now())
 		all = append(all, t)
@@ -206,7 +207,7 @@ func (s *session) attempts(t *testing.T) *Event {
 	w := worker{e: s.e}
 	held, undone := w.attempt(t.Context(), task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
-	s.sched.Finish(&task.schedTask)
+	s.sched.Finish(&task.Task)
 	return &task.event
 }
 

@@ -9,10 +9,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
 // sourceTier is the tier number of source partitions.
-const sourceTier = -1
+const sourceTier = schedule.Source
 
 // topicPartition identifies a partition.
 type topicPartition struct {
@@ -25,7 +26,7 @@ type partition struct {
 	topicPartition
 	tier      int // index of the tier, or sourceTier
 	state     *partitionState
-	sched     *schedPartition
+	sched     *schedule.Partition
 	fetched   int64 // number of accepted records
 	window    *offsets.Window
 	committed offsets.Commit

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -82,7 +83,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s.mu.Unlock()
 	expect.That(t, remembered, "the memory of partition 0 is gone, though its source partition is still ours")
 	s.takes(&kgo.Record{Topic: "in", Offset: 1, Key: []byte("k")})
-	got := make(chan *schedTask, 1)
+	got := make(chan *schedule.Task, 1)
 	go func() { got <- s.sched.Next() }()
 	select {
 	case second := <-got:

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
@@ -89,7 +90,7 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 		if err := s.start(tp, l.tier, at.Commit); err != nil {
 			return nil, err
 		}
-		s.sched.Drop([]*schedPartition{l.sched})
+		s.sched.Drop([]*schedule.Partition{l.sched})
 		s.partitions[tp].shared = l.shared
 		resumed = append(resumed, s.partitions[tp])
 	}

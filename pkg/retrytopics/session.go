@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
 
@@ -44,7 +45,7 @@ type session struct {
 	member    kafka.Member
 	adm       *kadm.Client
 	layout    *topics.Layout
-	sched     *scheduler
+	sched     *schedule.Scheduler
 	workers   []*worker
 
 	base     context.Context // of all handlers: it ends with the session
@@ -68,7 +69,7 @@ type session struct {
 	refused     map[header.Position]*refused // records that a broker will never accept in their former form
 	suspects    map[*kgo.Record]bool         // records that the broker refused together with others
 	losses      []Loss                       // not in a committed transaction yet
-	arrived     []schedRecord                // of a poll; kept to reuse its memory
+	arrived     []schedule.Record            // of a poll; kept to reuse its memory
 	lazy        bool                         // a position has moved without a result
 	lastDone    time.Time                    // of the last transaction
 	wake        chan struct{}                // ends a poll
@@ -83,9 +84,9 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: e.cfg.partitioner(), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	s.sched = newScheduler(schedConfig{
+	s.sched = schedule.New(schedule.Config{
 		Now: e.now, Linger: e.cfg.Timing.Commit, Unfinished: offsets.MostUnfinished(maxMetadata - offsets.SealRoom), HeldBytes: e.cfg.Limits.HeldBytes,
-		Ripe: s.endPoll, Late: func(t *schedTask) { e.results.keep(taskOf(t)) },
+		Ripe: s.endPoll, Late: func(t *schedule.Task) { e.results.keep(taskOf(t)) },
 	})
 	for range e.cfg.Limits.Concurrency {
 		s.workers = append(s.workers, &worker{e: e, sched: s.sched})

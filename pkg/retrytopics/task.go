@@ -7,13 +7,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // task is one accepted record on its way through the scheduler. When it is finished, the session's goroutine reads it
 // with a cold cache; the fields that it needs come first.
 type task struct {
-	schedTask
+	schedule.Task
 
 	from    *partition
 	outputs []*kgo.Record // what its transaction produces, with event and change
@@ -46,9 +47,9 @@ func (l *partition) slot() *task {
 }
 
 // taskOf returns the task that the scheduler carries.
-func taskOf(t *schedTask) *task { return t.Work.(*task) }
+func taskOf(t *schedule.Task) *task { return t.Work.(*task) }
 
-func tasksOf(all []*schedTask) []*task {
+func tasksOf(all []*schedule.Task) []*task {
 	tasks := make([]*task, 0, len(all))
 	for _, t := range all {
 		tasks = append(tasks, taskOf(t))
@@ -59,7 +60,7 @@ func tasksOf(all []*schedTask) []*task {
 // newTask fills an empty task with a record that was accepted at now. It believes control headers only where they may
 // stand: a proven replay on the source topic, everything in a tier. The worker computes the ledger's hash of the key.
 func (e *Engine) newTask(t *task, l *partition, raw *kgo.Record, index int64, now time.Time) *task {
-	t.schedTask = schedTask{
+	t.Task = schedule.Task{
 		Partition: l.sched, Work: t, Index: index, Offset: raw.Offset, Weight: size(raw), Keyed: raw.Key != nil, KeyHash: maphash.Bytes(e.seed, raw.Key),
 	}
 	t.from, t.raw = l, raw

@@ -1,12 +1,12 @@
-package retrytopics
+package schedule
 
 import (
 	"slices"
 	"time"
 )
 
-// schedOutage is a dependency that is down, as an attempt met it.
-type schedOutage struct {
+// Outage is a dependency that is down, as an attempt met it.
+type Outage struct {
 	Dependency string    // tasks are held and probed per dependency
 	RetryAt    time.Time // when one task may probe
 	Asked      bool      // the dependency was asked for this very record, and failed
@@ -15,9 +15,9 @@ type schedOutage struct {
 // hold has the tasks that wait for one dependency.
 type hold struct {
 	until   time.Time
-	fresh   []*schedTask // never failed, the oldest first
-	failed  []*schedTask // failed, longest ago first
-	probing *schedTask
+	fresh   []*Task // never failed, the oldest first
+	failed  []*Task // failed, longest ago first
+	probing *Task
 	newest  bool // the newest of fresh probes next
 }
 
@@ -30,7 +30,7 @@ type since struct {
 
 // turn takes the task that probes next. Tasks that never failed come first, alternately the oldest and the newest: so a
 // good record probes soon, both behind many bad ones and before them. The mutex is held.
-func (h *hold) turn() (t *schedTask) {
+func (h *hold) turn() (t *Task) {
 	switch {
 	case len(h.fresh) == 0:
 		t, h.failed = h.failed[0], h.failed[1:]
@@ -48,7 +48,7 @@ func (h *hold) turn() (t *schedTask) {
 func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
 
 // Hold keeps a task that met an outage until the dependency is back. It keeps its key, so order holds.
-func (s *scheduler) Hold(t *schedTask, o schedOutage) {
+func (s *Scheduler) Hold(t *Task, o Outage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop(t)
@@ -81,7 +81,7 @@ func (h *hold) later(at time.Time) {
 
 // Counts reports whether a task's failure is its own and not the dependency's: other records got through since it began
 // to wait.
-func (s *scheduler) Counts(t *schedTask, o schedOutage) bool {
+func (s *Scheduler) Counts(t *Task, o Outage) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := t.waits
@@ -90,7 +90,7 @@ func (s *scheduler) Counts(t *schedTask, o schedOutage) bool {
 
 // probed handles the return of a task. If it was the probe of a dependency and did not meet its outage again, the tasks
 // that wait for the dependency are released. The mutex is held.
-func (s *scheduler) probed(t *schedTask, again *schedOutage) {
+func (s *Scheduler) probed(t *Task, again *Outage) {
 	for name, h := range s.holds {
 		if h.probing != t {
 			continue
@@ -113,7 +113,7 @@ func (s *scheduler) probed(t *schedTask, again *schedOutage) {
 }
 
 // probe lets one record try each dependency whose time has come. The mutex is held.
-func (s *scheduler) probe(now time.Time) {
+func (s *Scheduler) probe(now time.Time) {
 	for name, h := range s.holds {
 		switch {
 		case h.probing != nil || h.until.After(now):
@@ -128,7 +128,7 @@ func (s *scheduler) probe(now time.Time) {
 }
 
 // nextProbe returns the earliest time at which a dependency may be probed. The mutex is held.
-func (s *scheduler) nextProbe() (at time.Time, ok bool) {
+func (s *Scheduler) nextProbe() (at time.Time, ok bool) {
 	for _, h := range s.holds {
 		if h.probing == nil && (!ok || h.until.Before(at)) {
 			at, ok = h.until, true
@@ -138,7 +138,7 @@ func (s *scheduler) nextProbe() (at time.Time, ok bool) {
 }
 
 // dropHeld drops the held tasks of revoked partitions. The mutex is held.
-func (s *scheduler) dropHeld(dropped func(*schedTask) bool) {
+func (s *Scheduler) dropHeld(dropped func(*Task) bool) {
 	for name, h := range s.holds {
 		h.fresh, h.failed = slices.DeleteFunc(h.fresh, dropped), slices.DeleteFunc(h.failed, dropped)
 		if h.probing != nil && dropped(h.probing) {

@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"container/heap"
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// scheduler hands tasks to workers: each at its time, one at a time per key, keys concurrently. Its mutex also guards what
-// the comments of other types name. Its methods are safe for concurrent use.
-type scheduler struct {
-	cfg schedConfig
+// Scheduler hands tasks to workers: each at its time, one at a time per key, keys concurrently. Its methods are safe for
+// concurrent use.
+type Scheduler struct {
+	cfg Config
 
-	mu             sync.Mutex // guards the following fields
+	mu             sync.Mutex // guards the following fields, and the unexported ones of tasks and partitions
 	work           sync.Cond  // signals a runnable task, or closed
 	waitingWorkers int        // workers that wait for work
 	called         bool       // one of them is signalled; see wakeWorker
@@ -21,18 +21,18 @@ type scheduler struct {
 	weight         int // bytes of the records in running tasks
 	weightMax      int
 
-	source  queue[schedRecord] // runnable ones of the source
-	due     queue[schedRecord] // runnable ones of the retry topics: they do not queue behind the source's
-	favour  bool               // the next one is taken from due
+	source  queue[Record] // runnable ones of the source
+	due     queue[Record] // runnable ones of the retry topics: they do not queue behind the source's
+	favour  bool          // the next one is taken from due
 	waiting dueHeap
 	timer   *time.Timer // surfaces; nil in a copy
 
 	holds  map[string]*hold // by dependency
 	passes map[string]int64 // by dependency: probes that got through
 
-	ready                []*schedTask // finished, not yet in a transaction
-	readyBytes, readyMax int          // of their results
-	most                 int          // with so many of them, only tasks of the retry topics are started; see pace
+	ready                []*Task // finished, not yet in a transaction
+	readyBytes, readyMax int     // of their results
+	most                 int     // with so many of them, only tasks of the retry topics are started; see pace
 	readyAt              time.Time
 	flush                *time.Timer // calls Ripe once results have waited; nil in a copy
 
@@ -43,26 +43,27 @@ type scheduler struct {
 	closed      bool
 }
 
-// schedConfig is what a scheduler is made for.
-type schedConfig struct {
+// Config is what a scheduler is made for.
+type Config struct {
 	Now        func() time.Time // the clock by which tasks wake
 	Linger     time.Duration    // how long results wait for others
 	Unfinished int64            // most unfinished records of a partition among its started ones; see gate
 	HeldBytes  int              // what the engine may hold: an eighth in running tasks, a quarter in results
 	Ripe       func()           // called when results should be committed, and when a pause ends
-	Late       func(*schedTask) // receives a task that ended after its partition was dropped; the mutex is held
+	Late       func(*Task)      // receives a task that ended after its partition was dropped, or after Close; the mutex is held
 }
 
-func newScheduler(c schedConfig) *scheduler {
-	s := newStillScheduler(c)
+// New returns a scheduler without records.
+func New(c Config) *Scheduler {
+	s := newStill(c)
 	s.timer = time.AfterFunc(time.Hour, s.Surface)
 	s.flush = time.AfterFunc(time.Hour, c.Ripe)
 	return s
 }
 
-// newStillScheduler returns a scheduler without timers.
-func newStillScheduler(c schedConfig) *scheduler {
-	s := &scheduler{
+// newStill returns a scheduler without timers.
+func newStill(c Config) *Scheduler {
+	s := &Scheduler{
 		cfg: c, holds: map[string]*hold{}, passes: map[string]int64{}, most: minPace,
 		weightMax: c.HeldBytes / 8, readyMax: c.HeldBytes / 4,
 	}
@@ -71,7 +72,7 @@ func newStillScheduler(c schedConfig) *scheduler {
 }
 
 // Add takes records in the order of their partition.
-func (s *scheduler) Add(records []schedRecord) {
+func (s *Scheduler) Add(records []Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.cfg.Now()
@@ -94,33 +95,33 @@ func (s *scheduler) Add(records []schedRecord) {
 }
 
 // enqueue makes a record runnable. The mutex is held.
-func (s *scheduler) enqueue(r schedRecord) {
+func (s *Scheduler) enqueue(r Record) {
 	s.queueOf(r.Partition).push(r)
 	s.wakeWorker()
 }
 
 // queueOf returns the queue of a partition's runnable records.
-func (s *scheduler) queueOf(p *schedPartition) *queue[schedRecord] {
-	if p.Tier == sourceTier {
+func (s *Scheduler) queueOf(p *Partition) *queue[Record] {
+	if p.Tier == Source {
 		return &s.source
 	}
 	return &s.due
 }
 
 // Surface enqueues the tasks that have become due, and lets dependencies be probed. A scheduler calls it by itself.
-func (s *scheduler) Surface() {
+func (s *Scheduler) Surface() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.cfg.Now()
 	for len(s.waiting) > 0 && !s.waiting[0].Wake.After(now) {
-		s.offer(heap.Pop(&s.waiting).(*schedTask).queued())
+		s.offer(heap.Pop(&s.waiting).(*Task).queued())
 	}
 	s.probe(now)
 	s.arm(now)
 }
 
 // arm sets the timer to the next time at which something may run. The mutex is held.
-func (s *scheduler) arm(now time.Time) {
+func (s *Scheduler) arm(now time.Time) {
 	at, some := s.nextProbe()
 	if len(s.waiting) > 0 && (!some || s.waiting[0].Wake.Before(at)) {
 		at, some = s.waiting[0].Wake, true
@@ -138,20 +139,20 @@ func reset(t *time.Timer, d time.Duration) {
 }
 
 // startable reports whether a worker may take a task. The mutex is held.
-func (s *scheduler) startable() bool {
+func (s *Scheduler) startable() bool {
 	return !s.stopping && !s.paused && (!s.blocked || s.probes()) && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
 }
 
 // probes reports whether a task may start although nothing can be committed: one at a time, and only without results
 // that the next transaction could carry. Nothing else would show that commits work again. The mutex is held.
-func (s *scheduler) probes() bool { return !s.uncommitted && s.running == 0 && len(s.ready) == 0 }
+func (s *Scheduler) probes() bool { return !s.uncommitted && s.running == 0 && len(s.ready) == 0 }
 
-func (s *scheduler) sourceStartable() bool { return s.source.len() > 0 && !s.full() }
+func (s *Scheduler) sourceStartable() bool { return s.source.len() > 0 && !s.full() }
 
 // wakeWorker signals one waiting worker if there is work and no other worker is signalled. That worker signals the next
 // one as soon as it has taken a task. So all work when handlers wait, and only as many as there are processors when they
 // do not. Signalling one per task would make them contend for the mutex. The mutex is held.
-func (s *scheduler) wakeWorker() {
+func (s *Scheduler) wakeWorker() {
 	if !s.called && s.waitingWorkers > 0 && s.startable() {
 		s.called = true
 		s.work.Signal()
@@ -159,14 +160,14 @@ func (s *scheduler) wakeWorker() {
 }
 
 // Next blocks until a task may run; it returns nil when the scheduler is closed.
-func (s *scheduler) Next() *schedTask {
+func (s *Scheduler) Next() *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.next()
 }
 
 // Exchange takes a finished task back and then does Next, with one lock of the mutex for both.
-func (s *scheduler) Exchange(t *schedTask) *schedTask {
+func (s *Scheduler) Exchange(t *Task) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finish(t)
@@ -174,7 +175,7 @@ func (s *scheduler) Exchange(t *schedTask) *schedTask {
 }
 
 // next is Next with the mutex held.
-func (s *scheduler) next() *schedTask {
+func (s *Scheduler) next() *Task {
 	for {
 		for !s.closed && !s.startable() {
 			s.waitingWorkers++
@@ -193,7 +194,7 @@ func (s *scheduler) next() *schedTask {
 }
 
 // pop takes the first record from one of the two queues, one of which is not empty.
-func (s *scheduler) pop() schedRecord {
+func (s *Scheduler) pop() Record {
 	from := &s.source
 	if s.due.len() > 0 && (s.favour || !s.sourceStartable()) {
 		from = &s.due
@@ -203,7 +204,7 @@ func (s *scheduler) pop() schedRecord {
 }
 
 // start starts the task of a record. It returns nil if another task has the key. The mutex is held.
-func (s *scheduler) start(r schedRecord) *schedTask {
+func (s *Scheduler) start(r Record) *Task {
 	t := r.task()
 	if !t.takeKey() {
 		return nil
@@ -214,7 +215,7 @@ func (s *scheduler) start(r schedRecord) *schedTask {
 }
 
 // stop records that a task is no longer running. The mutex is held.
-func (s *scheduler) stop(t *schedTask) {
+func (s *Scheduler) stop(t *Task) {
 	s.running--
 	s.weight -= t.Weight
 	if s.running == 0 {
@@ -224,7 +225,7 @@ func (s *scheduler) stop(t *schedTask) {
 
 // Block starts only probes while nothing can be committed. uncommitted means that an aborted transaction has left
 // results.
-func (s *scheduler) Block(blocked, uncommitted bool) {
+func (s *Scheduler) Block(blocked, uncommitted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocked, s.uncommitted = blocked, uncommitted
@@ -232,7 +233,7 @@ func (s *scheduler) Block(blocked, uncommitted bool) {
 }
 
 // Pause starts no task while on is true.
-func (s *scheduler) Pause(on bool) {
+func (s *Scheduler) Pause(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paused = on
@@ -243,7 +244,7 @@ func (s *scheduler) Pause(on bool) {
 }
 
 // PutBack makes a task whose attempt does not count runnable again, before all others. It keeps its key, so order holds.
-func (s *scheduler) PutBack(t *schedTask) {
+func (s *Scheduler) PutBack(t *Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop(t)
@@ -257,7 +258,7 @@ func (s *scheduler) PutBack(t *schedTask) {
 
 // Drop removes the tasks of revoked partitions, and returns the finished ones. All partitions of one number go together.
 // Running tasks end through Late.
-func (s *scheduler) Drop(gone []*schedPartition) (finished []*schedTask) {
+func (s *Scheduler) Drop(gone []*Partition) (finished []*Task) {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -266,12 +267,12 @@ func (s *scheduler) Drop(gone []*schedPartition) (finished []*schedTask) {
 	for _, p := range gone {
 		p.gone = true
 		p.cancel()
-		if p.Tier == sourceTier { // losing a tier partition alone ends the session, and keys must keep their order until then
+		if p.Tier == Source { // losing a tier partition alone ends the session, and keys must keep their order until then
 			clear(p.keys)
 		}
 	}
-	dropped := func(t *schedTask) bool { return t.Partition.gone }
-	of := func(r schedRecord) bool { return r.Partition.gone }
+	dropped := func(t *Task) bool { return t.Partition.gone }
+	of := func(r Record) bool { return r.Partition.gone }
 	s.source.drop(of)
 	s.due.drop(of)
 	for _, t := range s.ready {
@@ -289,7 +290,7 @@ func (s *scheduler) Drop(gone []*schedPartition) (finished []*schedTask) {
 }
 
 // Drain lets running tasks finish and starts no more. It returns when none runs.
-func (s *scheduler) Drain() {
+func (s *Scheduler) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopping = true
@@ -299,7 +300,7 @@ func (s *scheduler) Drain() {
 }
 
 // Close ends the workers and returns the finished tasks.
-func (s *scheduler) Close() []*schedTask {
+func (s *Scheduler) Close() []*Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
 // UnavailableError is a handler's error for a dependency that is known to be down, because its circuit breaker is open.
@@ -32,6 +33,6 @@ func (e *UnavailableError) Error() string {
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // outage returns what the scheduler needs to know.
-func (e *UnavailableError) outage() schedOutage {
-	return schedOutage{Dependency: e.Dependency, RetryAt: e.RetryAt, Asked: e.Asked}
+func (e *UnavailableError) outage() schedule.Outage {
+	return schedule.Outage{Dependency: e.Dependency, RetryAt: e.RetryAt, Asked: e.Asked}
 }

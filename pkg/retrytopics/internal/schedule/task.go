@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"slices"
@@ -7,9 +7,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// schedTask is what the scheduler knows of one record that will be attempted. The caller's task embeds it.
-type schedTask struct {
-	Partition *schedPartition
+// Task is what the scheduler knows of one record that will be attempted. The caller's task embeds it. The exported fields
+// are the caller's to set.
+type Task struct {
+	Partition *Partition
 	Work      any       // the caller's task; the scheduler only carries it
 	Index     int64     // of the record among the accepted ones of its partition, from 0
 	Offset    int64     // of the record
@@ -21,22 +22,22 @@ type schedTask struct {
 	Due       time.Time // of a retry record, for Stats; zero if it has none
 
 	// The worker sets these before it gives the task back.
-	Down        *schedOutage // of an attempt that counts although it met an outage; nil otherwise
-	ResultBytes int          // of what the attempt will produce
+	Down        *Outage // of an attempt that counts although it met an outage; nil otherwise
+	ResultBytes int     // of what the attempt will produce
 
-	behind *schedTask // the task that waits for this one, with the same key
-	hasKey bool       // no other task of its key runs; see takeKey
-	waits  *since     // nil unless it has met an outage
+	behind *Task  // the task that waits for this one, with the same key
+	hasKey bool   // no other task of its key runs; see takeKey
+	waits  *since // nil unless it has met an outage
 }
 
 // queued returns the task as an item of the queues.
-func (t *schedTask) queued() schedRecord {
-	return schedRecord{Task: t, Partition: t.Partition, Index: t.Index}
+func (t *Task) queued() Record {
+	return Record{Task: t, Partition: t.Partition, Index: t.Index}
 }
 
 // takeKey gives a task its key, or lets it wait behind the task that has it. Only running tasks and those held for a
 // dependency have a key, so the map of keys stays small, whatever waits in the queues. The scheduler's mutex is held.
-func (t *schedTask) takeKey() bool {
+func (t *Task) takeKey() bool {
 	if !t.Keyed || t.hasKey {
 		return true
 	}
@@ -50,18 +51,18 @@ func (t *schedTask) takeKey() bool {
 	return t.hasKey
 }
 
-// schedRecord is a record that waits for a worker. Thousands wait, and a task is many times as large. So the task of a
+// Record is a record that waits for a worker. Thousands wait, and a task is many times as large. So the task of a
 // source record is made when a worker takes it.
-type schedRecord struct {
-	Task      *schedTask // nil until it is needed
-	Partition *schedPartition
+type Record struct {
+	Task      *Task // nil until it is needed
+	Partition *Partition
 	Raw       *kgo.Record // of a record without a task; nil if a former owner has finished it
 	Index     int64       // among the accepted records of the partition, from 0
 	Restored  int64       // runs of a former owner that the partition had not fetched again when it accepted this
 }
 
 // task returns the record's task, which its partition makes now if there is none. The mutex is held.
-func (r schedRecord) task() *schedTask {
+func (r Record) task() *Task {
 	if r.Task == nil {
 		return r.Partition.make(r)
 	}
@@ -114,7 +115,7 @@ func (q *queue[T]) drop(meant func(T) bool) {
 }
 
 // dueHeap orders tasks by the time they wake, then by offset.
-type dueHeap []*schedTask
+type dueHeap []*Task
 
 func (h dueHeap) Len() int { return len(h) }
 func (h dueHeap) Less(i, j int) bool {
@@ -124,7 +125,7 @@ func (h dueHeap) Less(i, j int) bool {
 	return h[i].Offset < h[j].Offset
 }
 func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)   { *h = append(*h, x.(*schedTask)) }
+func (h *dueHeap) Push(x any)   { *h = append(*h, x.(*Task)) }
 func (h *dueHeap) Pop() any {
 	old := *h
 	t := old[len(old)-1]

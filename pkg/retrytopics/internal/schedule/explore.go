@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"slices"
@@ -7,24 +7,24 @@ import (
 // The tests that explore every interleaving of an engine step through a scheduler by hand: they see what may run next,
 // choose it, and go on from copies. Nothing else needs this file.
 
-// schedState is what a scheduler holds. No task runs or is held for a dependency.
-type schedState struct {
-	Source, Retry  []schedRecord // runnable ones, in their order
-	Waiting, Ready []*schedTask  // Waiting begins with the one that is due next
+// State is what a scheduler holds. No task runs or is held for a dependency.
+type State struct {
+	Source, Retry  []Record // runnable ones, in their order
+	Waiting, Ready []*Task  // Waiting begins with the one that is due next
 }
 
 // State returns what the scheduler holds.
-func (s *scheduler) State() schedState {
+func (s *Scheduler) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return schedState{slices.Clone(s.source.items()), slices.Clone(s.due.items()), slices.Clone(s.waiting), slices.Clone(s.ready)}
+	return State{slices.Clone(s.source.items()), slices.Clone(s.due.items()), slices.Clone(s.waiting), slices.Clone(s.ready)}
 }
 
 // Start starts the first runnable record that is chosen. It returns nil if none is, or if another task has its key.
-func (s *scheduler) Start(chosen func(schedRecord) bool) *schedTask {
+func (s *Scheduler) Start(chosen func(Record) bool) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, q := range []*queue[schedRecord]{&s.source, &s.due} {
+	for _, q := range []*queue[Record]{&s.source, &s.due} {
 		if i := slices.IndexFunc(q.items(), chosen); i >= 0 {
 			r := q.items()[i]
 			q.all = slices.Delete(q.all, q.head+i, q.head+i+1)
@@ -36,10 +36,10 @@ func (s *scheduler) Start(chosen func(schedRecord) bool) *schedTask {
 
 // Copy returns a scheduler in the same state, with copies of the tasks and partitions. It has no timers: results are
 // never ripe by time, and a task that is due waits for Surface.
-func (s *scheduler) Copy(task func(*schedTask) *schedTask, partition func(*schedPartition) *schedPartition) *scheduler {
+func (s *Scheduler) Copy(task func(*Task) *Task, partition func(*Partition) *Partition) *Scheduler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := newStillScheduler(s.cfg)
+	n := newStill(s.cfg)
 	n.most, n.running, n.weight, n.readyBytes = s.most, s.running, s.weight, s.readyBytes
 	n.source, n.due = copied(&s.source, task, partition), copied(&s.due, task, partition)
 	for _, t := range s.waiting {
@@ -51,7 +51,7 @@ func (s *scheduler) Copy(task func(*schedTask) *schedTask, partition func(*sched
 	return n
 }
 
-func copied(q *queue[schedRecord], task func(*schedTask) *schedTask, partition func(*schedPartition) *schedPartition) (n queue[schedRecord]) {
+func copied(q *queue[Record], task func(*Task) *Task, partition func(*Partition) *Partition) (n queue[Record]) {
 	for _, r := range q.items() {
 		r.Partition = partition(r.Partition)
 		if r.Task != nil {
@@ -62,19 +62,19 @@ func copied(q *queue[schedRecord], task func(*schedTask) *schedTask, partition f
 	return n
 }
 
-// schedGate is which records of a partition may start, see gate.
-type schedGate struct {
+// Gate is which records of a partition may start, see gate.
+type Gate struct {
 	Started, Finished, Restored int64
-	Blocked                     []schedRecord // by index
+	Blocked                     []Record // by index
 }
 
 // Gate returns the partition's gate.
-func (p *schedPartition) Gate() schedGate {
-	return schedGate{p.gate.started, p.gate.finished, p.gate.restored, slices.Clone(p.gate.blocked.items())}
+func (p *Partition) Gate() Gate {
+	return Gate{p.gate.started, p.gate.finished, p.gate.restored, slices.Clone(p.gate.blocked.items())}
 }
 
 // Begin makes p, whose copy it is, go on where a partition is.
-func (p *schedPartition) Begin(at *schedPartition, task func(*schedTask) *schedTask) {
+func (p *Partition) Begin(at *Partition, task func(*Task) *Task) {
 	p.gone, p.gate = at.gone, at.gate
-	p.gate.blocked = copied(&at.gate.blocked, task, func(*schedPartition) *schedPartition { return p })
+	p.gate.blocked = copied(&at.gate.blocked, task, func(*Partition) *Partition { return p })
 }

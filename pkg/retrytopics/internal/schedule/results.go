@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ func pace(n int, took time.Duration) int {
 
 // Pace sets how many finished tasks may wait from now on: as many as a transaction carries in the time that it should
 // take, if it is as fast as the last one, which carried n tasks and took took.
-func (s *scheduler) Pace(n int, took time.Duration) {
+func (s *Scheduler) Pace(n int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = pace(n, took)
@@ -32,14 +32,14 @@ func (s *scheduler) Pace(n int, took time.Duration) {
 }
 
 // Finish takes a finished task back; the next one of its key may run.
-func (s *scheduler) Finish(t *schedTask) {
+func (s *Scheduler) Finish(t *Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finish(t)
 }
 
 // finish is Finish with the mutex held.
-func (s *scheduler) finish(t *schedTask) {
+func (s *Scheduler) finish(t *Task) {
 	s.stop(t)
 	if t.Partition.gone || s.closed {
 		s.cfg.Late(t)
@@ -62,7 +62,7 @@ func (s *scheduler) finish(t *schedTask) {
 }
 
 // release gives the key of a finished task to the one behind it. The mutex is held.
-func (s *scheduler) release(t *schedTask) {
+func (s *Scheduler) release(t *Task) {
 	switch {
 	case !t.Keyed:
 	case t.behind == nil:
@@ -75,21 +75,21 @@ func (s *scheduler) release(t *schedTask) {
 }
 
 // full reports whether results should not wait for others. The mutex is held.
-func (s *scheduler) full() bool { return len(s.ready) >= s.most || s.readyBytes >= s.readyMax }
+func (s *Scheduler) full() bool { return len(s.ready) >= s.most || s.readyBytes >= s.readyMax }
 
 // Harvest returns all finished tasks, which then belong to the caller.
-func (s *scheduler) Harvest() []*schedTask {
+func (s *Scheduler) Harvest() []*Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ready := s.ready
-	s.ready, s.readyBytes = make([]*schedTask, 0, len(ready)), 0
+	s.ready, s.readyBytes = make([]*Task, 0, len(ready)), 0
 	s.wakeWorker()
 	return ready
 }
 
 // Pending reports whether finished tasks should be committed, because they have waited for Linger or are many, and
 // whether there are any.
-func (s *scheduler) Pending() (ripe, some bool) {
+func (s *Scheduler) Pending() (ripe, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	some = len(s.ready) > 0
@@ -97,7 +97,7 @@ func (s *scheduler) Pending() (ripe, some bool) {
 }
 
 // ReadySince returns the time since which finished tasks wait for their transaction; zero if none does.
-func (s *scheduler) ReadySince() time.Time {
+func (s *Scheduler) ReadySince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.ready) == 0 {
@@ -106,37 +106,37 @@ func (s *scheduler) ReadySince() time.Time {
 	return s.readyAt
 }
 
-// schedStats is a snapshot of what waits.
-type schedStats struct {
-	Held  []schedHeld // by dependency
-	Tiers []schedTier // by index of the retry topic
+// Stats is a snapshot of what waits.
+type Stats struct {
+	Held  []Held // by dependency
+	Tiers []Tier // by index of the retry topic
 }
 
-// schedHeld is what waits for a dependency that is down.
-type schedHeld struct {
+// Held is what waits for a dependency that is down.
+type Held struct {
 	Dependency string
 	Records    int64
 	RetryAt    time.Time // when one of them probes
 }
 
-// schedTier is when the records of a retry topic are due. A time is zero if no record has it.
-type schedTier struct {
+// Tier is when the records of a retry topic are due. A time is zero if no record has it.
+type Tier struct {
 	Next     time.Time // the earliest one that is not due yet
 	Runnable time.Time // the earliest one that is due and waits for a worker
 }
 
-// Stats returns a snapshot. There are so many retry topics.
-func (s *scheduler) Stats(tiers int) schedStats {
+// Stats returns a snapshot. tiers is the number of retry topics.
+func (s *Scheduler) Stats(tiers int) Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := schedStats{Held: s.held(), Tiers: make([]schedTier, tiers)}
+	stats := Stats{Held: s.held(), Tiers: make([]Tier, tiers)}
 	for _, t := range s.waiting {
 		tier := &stats.Tiers[t.Partition.Tier]
 		tier.Next = earliest(tier.Next, t.Due)
 	}
-	for _, queue := range [][]schedRecord{s.source.items(), s.due.items()} { // a probe is among the source's, whatever its partition
+	for _, queue := range [][]Record{s.source.items(), s.due.items()} { // a probe is among the source's, whatever its partition
 		for _, r := range queue {
-			if r.Partition.Tier != sourceTier && !r.Task.Due.IsZero() {
+			if r.Partition.Tier != Source && !r.Task.Due.IsZero() {
 				tier := &stats.Tiers[r.Partition.Tier]
 				tier.Runnable = earliest(tier.Runnable, r.Task.Due)
 			}
@@ -154,15 +154,15 @@ func earliest(known, t time.Time) time.Time {
 }
 
 // held returns what waits for dependencies. The mutex is held.
-func (s *scheduler) held() []schedHeld {
-	var all []schedHeld
+func (s *Scheduler) held() []Held {
+	var all []Held
 	for name, h := range s.holds {
 		n := int64(h.waiting())
 		if h.probing != nil {
 			n++
 		}
-		all = append(all, schedHeld{name, n, h.until})
+		all = append(all, Held{name, n, h.until})
 	}
-	slices.SortFunc(all, func(a, b schedHeld) int { return cmp.Compare(a.Dependency, b.Dependency) })
+	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Dependency, b.Dependency) })
 	return all
 }

@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"math/rand/v2"
@@ -17,9 +17,9 @@ func TestGate_keepsTheMetadataSmall(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		c := roomy()
 		c.Unfinished = offsets.MostUnfinished(metadata)
-		s := newScheduler(c)
-		p, window := partitionOf(t, sourceTier), offsets.NewWindow(0, nil)
-		var tasks []*schedTask
+		s := New(c)
+		p, window := partitionOf(t, Source), offsets.NewWindow(0, nil)
+		var tasks []*Task
 		for o := range int64(3000) {
 			window.Add(o * 3)
 			task := taskAt(p, o)
@@ -52,14 +52,14 @@ func TestGate_letsNoRecordOvertake(t *testing.T) {
 	c := roomy()
 	c.Unfinished = 4
 	s := scheduling(t, c)
-	p := partitionOf(t, sourceTier)
-	at := func(index, restored int64) schedRecord {
+	p := partitionOf(t, Source)
+	at := func(index, restored int64) Record {
 		r := keyed(p, index, "k").queued()
 		r.Restored = restored
 		return r
 	}
-	s.Add([]schedRecord{at(0, 3), at(1, 3), at(2, 3)})
-	s.Add([]schedRecord{at(3, 0)})
+	s.Add([]Record{at(0, 3), at(1, 3), at(2, 3)})
+	s.Add([]Record{at(3, 0)})
 	for want := range int64(4) {
 		must.That(t, s.source.len() != 0, "offset %d is not runnable", want)
 		got := s.Next()

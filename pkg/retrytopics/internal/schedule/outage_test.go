@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"math/rand/v2"
@@ -16,8 +16,8 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
-		l := partitionOf(t, sourceTier)
-		var tasks []*schedTask
+		l := partitionOf(t, Source)
+		var tasks []*Task
 		for o := range int64(50) {
 			tasks = append(tasks, taskAt(l, o))
 		}
@@ -25,11 +25,11 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 		const cooldown = 30 * time.Second
 		begin := time.Now()
 		for range 50 {
-			s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: begin.Add(cooldown)})
+			s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: begin.Add(cooldown)})
 		}
 		probes := 0
 		for time.Since(begin) < 10*time.Minute {
-			s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
+			s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
 			probes++
 		}
 		expect.That(t, probes == 20, "%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
@@ -48,14 +48,14 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
-		l := partitionOf(t, sourceTier)
+		l := partitionOf(t, Source)
 		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
 		late.Wake = time.Now().Add(time.Minute)
 		s.Add(given(first, second, other, late))
 		running := s.Next()
 		s.Pause(true)
 		s.PutBack(running)
-		began := make(chan *schedTask)
+		began := make(chan *Task)
 		go func() {
 			for t := s.Next(); t != nil; t = s.Next() {
 				began <- t
@@ -69,7 +69,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 		default:
 		}
 		s.Pause(false)
-		for i, want := range []*schedTask{first, other, late, second} {
+		for i, want := range []*Task{first, other, late, second} {
 			got := <-began
 			expect.That(t, got == want, "task %d is the one at offset %d, want %d", i, got.Offset, want.Offset)
 			s.Finish(got)
@@ -83,14 +83,14 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
-		gone, stays := partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+		gone, stays := partitionOf(t, Source), partitionOf(t, Source)
 		s.Add(given(taskAt(gone, 0), taskAt(stays, 0)))
 		for range 2 {
-			s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
+			s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
 		}
 		probe := s.Next()
-		must.That(t, probe.Partition == gone, "the other lane probes first")
-		s.Drop([]*schedPartition{gone})
+		must.That(t, probe.Partition == gone, "the other partition probes first")
+		s.Drop([]*Partition{gone})
 		s.Finish(probe)
 		time.Sleep(time.Minute) // virtual
 		synctest.Wait()
@@ -109,19 +109,19 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := scheduling(t, roomy())
-				l := partitionOf(t, sourceTier)
-				var tasks []*schedTask
+				l := partitionOf(t, Source)
+				var tasks []*Task
 				for o := range int64(bad + 1) {
 					tasks = append(tasks, taskAt(l, o))
 				}
 				s.Add(given(tasks...))
 				begin := time.Now()
 				for range bad + 1 {
-					s.Hold(s.Next(), schedOutage{Dependency: "places", RetryAt: begin.Add(cooldown)})
+					s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: begin.Add(cooldown)})
 				}
 				for {
 					asked := s.Next()
-					failure := schedOutage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
+					failure := Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
 					must.That(t, !s.Counts(asked, failure), "the failure of record %d counts, though nobody got through", asked.Offset)
 					if asked.Offset == index {
 						s.Finish(asked)
@@ -133,7 +133,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				expect.That(t, took <= 2*cooldown, "the good record was asked for after %v", took)
 				for range bad {
 					asked := s.Next()
-					failure := schedOutage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
+					failure := Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
 					must.That(t, s.Counts(asked, failure), "record %d failed while another one got through, and it does not count", asked.Offset)
 					asked.Down = &failure
 					s.Finish(asked)
@@ -149,10 +149,10 @@ func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
-		l := partitionOf(t, sourceTier)
+		l := partitionOf(t, Source)
 		s.Add(given(taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)))
-		held := func() schedOutage {
-			return schedOutage{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true}
+		held := func() Outage {
+			return Outage{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true}
 		}
 		for range 3 {
 			s.Hold(s.Next(), held())
@@ -191,10 +191,10 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 // Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
 func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
 	t.Parallel()
-	for name, goOn := range map[string]func(*scheduler, *schedPartition){
-		"a transaction takes them": func(s *scheduler, _ *schedPartition) { s.Harvest() },
-		"a faster pace":            func(s *scheduler, _ *schedPartition) { s.Pace(minPace, paceTarget) },
-		"their lane is gone":       func(s *scheduler, finished *schedPartition) { s.Drop([]*schedPartition{finished}) },
+	for name, goOn := range map[string]func(*Scheduler, *Partition){
+		"a transaction takes them": func(s *Scheduler, _ *Partition) { s.Harvest() },
+		"a faster pace":            func(s *Scheduler, _ *Partition) { s.Pace(minPace, paceTarget) },
+		"their partition is gone":  func(s *Scheduler, finished *Partition) { s.Drop([]*Partition{finished}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 				c.Linger, c.Ripe = time.Hour, func() { told++ }
 				s := scheduling(t, c)
 				s.most = 2
-				finished, source, tier := partitionOf(t, sourceTier), partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+				finished, source, tier := partitionOf(t, Source), partitionOf(t, Source), partitionOf(t, Source)
 				tier.Tier = 0
 				s.Add(given(taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)))
 				for n := range 2 {
@@ -212,7 +212,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 					ripe, some := s.Pending()
 					must.That(t, told == n && ripe == (n == 1) && some, "after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
 				}
-				var got []*schedTask
+				var got []*Task
 				go func() {
 					for range 2 {
 						got = append(got, s.Next())

@@ -1,4 +1,4 @@
-package retrytopics
+package schedule
 
 import (
 	"hash/maphash"
@@ -12,19 +12,19 @@ import (
 )
 
 // partitionOf returns a partition of a tier, or of the source.
-func partitionOf(t *testing.T, tier int) *schedPartition {
+func partitionOf(t *testing.T, tier int) *Partition {
 	t.Helper()
-	return newSchedPartition(t.Context(), tier, nil, nil)
+	return NewPartition(t.Context(), tier, nil, nil)
 }
 
 // roomy returns the configuration of a scheduler with room for all records of a test.
-func roomy() schedConfig {
-	return schedConfig{Now: time.Now, Linger: time.Millisecond, Unfinished: 1000, HeldBytes: 64 << 20, Ripe: func() {}, Late: func(*schedTask) {}}
+func roomy() Config {
+	return Config{Now: time.Now, Linger: time.Millisecond, Unfinished: 1000, HeldBytes: 64 << 20, Ripe: func() {}, Late: func(*Task) {}}
 }
 
-func scheduling(t *testing.T, c schedConfig) *scheduler {
+func scheduling(t *testing.T, c Config) *Scheduler {
 	t.Helper()
-	s := newScheduler(c)
+	s := New(c)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -32,20 +32,20 @@ func scheduling(t *testing.T, c schedConfig) *scheduler {
 // sameSeed makes equal keys of all tests equal.
 var sameSeed = maphash.MakeSeed()
 
-func taskAt(p *schedPartition, offset int64) *schedTask {
-	return &schedTask{Partition: p, Offset: offset, Index: offset}
+func taskAt(p *Partition, offset int64) *Task {
+	return &Task{Partition: p, Offset: offset, Index: offset}
 }
 
 // given returns tasks as the scheduler takes them.
-func given(tasks ...*schedTask) []schedRecord {
-	var records []schedRecord
+func given(tasks ...*Task) []Record {
+	var records []Record
 	for _, t := range tasks {
 		records = append(records, t.queued())
 	}
 	return records
 }
 
-func keyed(p *schedPartition, offset int64, key string) *schedTask {
+func keyed(p *Partition, offset int64, key string) *Task {
 	t := taskAt(p, offset)
 	t.Keyed, t.KeyHash = true, maphash.String(sameSeed, key)
 	return t
@@ -54,7 +54,7 @@ func keyed(p *schedPartition, offset int64, key string) *schedTask {
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	t.Parallel()
 	s := scheduling(t, roomy())
-	l := partitionOf(t, sourceTier)
+	l := partitionOf(t, Source)
 	s.Add(given(keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")))
 	first := s.Next()
 	second := s.Next()
@@ -68,9 +68,9 @@ func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
 		begin := time.Now()
-		var tasks []*schedTask
+		var tasks []*Task
 		for offset, due := range []time.Duration{60 * time.Second, 2 * time.Second, time.Second, 0} {
-			task := taskAt(partitionOf(t, sourceTier), int64(offset))
+			task := taskAt(partitionOf(t, Source), int64(offset))
 			task.Wake = begin.Add(due)
 			tasks = append(tasks, task)
 		}
@@ -92,24 +92,24 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
+func TestSchedulerDropForgetsAllOfAPartitionThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
-		gone, stays := partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+		gone, stays := partitionOf(t, Source), partitionOf(t, Source)
 		later := taskAt(gone, 9)
 		later.Wake = time.Now().Add(time.Second)
 		kept := keyed(stays, 0, "a")
 		s.Add(given(keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept))
 		running := s.Next()
-		s.Drop([]*schedPartition{gone})
-		expect.That(t, gone.Context.Err() != nil && stays.Context.Err() == nil, "the handlers of the wrong lane were told to end")
-		again := keyed(partitionOf(t, sourceTier), 0, "a")
+		s.Drop([]*Partition{gone})
+		expect.That(t, gone.Context.Err() != nil && stays.Context.Err() == nil, "the handlers of the wrong partition were told to end")
+		again := keyed(partitionOf(t, Source), 0, "a")
 		s.Add(given(again))
 		got := s.Next()
-		expect.That(t, got == kept, "ran %+v, want the lane that stays", got)
+		expect.That(t, got == kept, "ran %+v, want the partition that stays", got)
 		got = s.Next()
-		expect.That(t, got == again, "ran %+v, want the new lane of the partition", got)
+		expect.That(t, got == again, "ran %+v, want the new one of its number", got)
 		time.Sleep(2 * time.Second) // virtual; the dropped task's time comes
 		s.Finish(running)
 		s.Finish(kept)
@@ -124,7 +124,7 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduling(t, roomy())
-		l := partitionOf(t, sourceTier)
+		l := partitionOf(t, Source)
 		s.Add(given(taskAt(l, 0), taskAt(l, 1)))
 		running := s.Next()
 		drained := false
@@ -140,10 +140,10 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	t.Parallel()
 	s := scheduling(t, roomy())
-	source, tier := partitionOf(t, sourceTier), partitionOf(t, sourceTier)
+	source, tier := partitionOf(t, Source), partitionOf(t, Source)
 	tier.Tier = 0
-	positions := map[*schedPartition]int64{}
-	at := func(l *schedPartition) *schedTask {
+	positions := map[*Partition]int64{}
+	at := func(l *Partition) *Task {
 		task := taskAt(l, positions[l])
 		task.Index = positions[l]
 		positions[l]++
@@ -154,6 +154,6 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	for range 7 {
 		got = append(got, s.Next().Partition.Tier)
 	}
-	want := []int{sourceTier, 0, sourceTier, 0, sourceTier, 0, 0}
-	expect.That(t, slices.Equal(got, want), "taken from lanes of tiers %v, want %v", got, want)
+	want := []int{Source, 0, Source, 0, Source, 0, 0}
+	expect.That(t, slices.Equal(got, want), "taken from tiers %v, want %v", got, want)
 }
