@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -38,15 +39,20 @@ type Mapping struct {
 }
 
 // NewMapping compiles a pipeline's mapping and reads the files that it names: reference sets and Avro schemas. It does
-// not ask the schema registry yet.
+// not ask the schema registry yet. It logs nothing.
 func NewMapping(cfg *config.Config) (*Mapping, error) {
+	return newMapping(cfg, slog.New(slog.DiscardHandler))
+}
+
+// newMapping is [NewMapping] with a log for outages of the schema registry.
+func newMapping(cfg *config.Config, log *slog.Logger) (*Mapping, error) {
 	transformer, sets, err := refdata.NewTransformer(cfg)
 	if err != nil {
 		return nil, err
 	}
 	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets, governance: governance.NewPolicy(cfg.Governance), now: time.Now}
 	if cfg.SchemaRegistry.Enabled() {
-		if m.schemas, err = registry.Open(cfg.SchemaRegistry); err != nil {
+		if m.schemas, err = registry.Open(cfg.SchemaRegistry, log); err != nil {
 			return nil, err
 		}
 	}

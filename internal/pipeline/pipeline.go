@@ -68,7 +68,7 @@ type Part struct {
 // New compiles the configuration. The logger may be nil. Remote steps log to it when their circuit breakers open and
 // close.
 func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
-	mapping, err := NewMapping(cfg)
+	mapping, err := newMapping(cfg, cmp.Or(logger, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}

@@ -139,9 +139,9 @@ const dependency = "schema registry"
 
 // newGuard returns the breaker of the registry, so that records spend no attempts while it does not answer (docs/decisions/0006). It opens
 // after so many failures in a row. Records whose schema is known are not stopped.
-func newGuard(c config.RegistryOutage) *breaker.Guard {
+func newGuard(c config.RegistryOutage, log *slog.Logger) *breaker.Guard {
 	rule := config.Breaker{Failures: c.Failures, Among: c.Failures, Window: config.Duration(24 * time.Hour), Cooldown: c.Pause, Successes: 1}
-	return breaker.NewGuard(dependency, &rule, slog.New(slog.DiscardHandler))
+	return breaker.NewGuard(dependency, &rule, log.With("dependency", dependency))
 }
 
 // guarded asks the registry if the breaker allows it. An answer beyond the bound holds its record at the first time: it is the registry's

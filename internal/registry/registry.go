@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -56,8 +57,8 @@ type absence struct {
 const firstPause = time.Second
 
 // Open returns the client that a pipeline file describes. It reads the secrets and the files that the file names, and asks the registry
-// nothing yet.
-func Open(c config.SchemaRegistry) (*Client, error) {
+// nothing yet. It logs to log when the registry stops answering, and when it answers again.
+func Open(c config.SchemaRegistry, log *slog.Logger) (*Client, error) {
 	credentials, err := c.Credentials()
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func Open(c config.SchemaRegistry) (*Client, error) {
 	}
 	return &Client{
 		client: client, rules: c, found: map[int]answer{}, missing: map[int]absence{}, written: map[writing]issued{},
-		guard: newGuard(c.Outage),
+		guard: newGuard(c.Outage, log),
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -54,9 +55,15 @@ func counted(t *testing.T) (*srfake.Registry, *atomic.Int64, *Client) {
 // client opens a registry with the defaults of a pipeline file.
 func client(t *testing.T, c config.SchemaRegistry) *Client {
 	t.Helper()
+	return logging(t, c, io.Discard)
+}
+
+// logging is client with a log.
+func logging(t *testing.T, c config.SchemaRegistry, log io.Writer) *Client {
+	t.Helper()
 	c.Timeout, c.Cache.Missing = config.Duration(5*time.Second), config.Duration(30*time.Second)
 	c.Outage.Failures, c.Outage.Pause = cmp.Or(c.Outage.Failures, 3), cmp.Or(c.Outage.Pause, config.Duration(5*time.Second))
-	return must.Get(Open(c))(t)
+	return must.Get(Open(c, slog.New(slog.NewTextHandler(log, nil))))(t)
 }
 
 // TestSchemaByID_is_asked_for_once, however many records wait for it.
@@ -430,7 +437,8 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	}
 	_, err := c.SchemaByID(t.Context(), 1)
 	expect.That(t, err == nil && asked.Load() == before, "a schema that is known: %v; asked %d times in the outage", err, asked.Load()-before)
-	again := client(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: 1, Pause: config.Duration(time.Millisecond)}})
+	var log strings.Builder
+	again := logging(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: 1, Pause: config.Duration(time.Millisecond)}}, &log)
 	_, err = again.SchemaByID(t.Context(), 7)
 	expect.That(t, errors.As(err, &held), "got %v", err)
 	down.Store(false)
@@ -438,4 +446,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		_, err := again.SchemaByID(t.Context(), 7)
 		return err == nil, fmt.Sprint(err)
 	})
+	for _, word := range []string{"circuit breaker opened", "circuit breaker closed", `dependency="schema registry"`, "503"} {
+		expect.That(t, strings.Contains(log.String(), word), "an operator does not read %q: %s", word, &log)
+	}
 }
