@@ -73,11 +73,11 @@ type Progress struct {
 
 // Synced is the result of a sync.
 type Synced struct {
-	Letters       int           `json:"letters"`        // records of the DLQ that were indexed
-	States        int           `json:"states"`         // records of the status topic that were indexed
-	Gone          int           `json:"gone"`           // letters whose records retention has deleted since the last sync
-	Expired       int           `json:"-"`              // letters that were deleted (see Source.ResolvedBefore)
-	RebuildReason string        `json:"anew,omitempty"` // why the index was filled from the start; empty if it was not
+	Letters       int           `json:"letters"`                  // records of the DLQ that were indexed
+	States        int           `json:"states"`                   // records of the status topic that were indexed
+	Gone          int           `json:"gone"`                     // letters whose records retention has deleted since the last sync
+	Expired       int           `json:"-"`                        // letters that were deleted (see Source.ResolvedBefore)
+	RebuildReason string        `json:"rebuild_reason,omitempty"` // why the index was filled from the start; empty if it was not
 	Took          time.Duration `json:"-"`
 
 	Offsets map[string]int64 `json:"-"` // by topic: the sum over its partitions of the offsets up to which it is indexed
