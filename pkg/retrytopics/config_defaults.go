@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// withDefaults gives a copy in which every field has its value.
+// withDefaults returns a copy in which every field has its value.
 func (c Config) withDefaults() Config {
 	c.Unknown = cmp.Or(c.Unknown, classify.RetryBackoff)
 	c.Retries = c.Retries.withDefaults(c.Source, c.Unknown)

@@ -10,8 +10,8 @@
 //
 // # Start
 //
-// A [Handler] gets one record at a time and gives back what to produce. Four names are enough; all else of [Config] has a
-// default:
+// A [Handler] gets one record at a time and returns the records to produce. Four fields of [Config] are mandatory; all
+// others have a default:
 //
 //	engine, err := retrytopics.New(retrytopics.Config{
 //		Brokers: []string{"localhost:9092"}, Source: "orders", Group: "billing",
@@ -27,68 +27,66 @@
 //	err = engine.CreateTopics(ctx) // orders.retry-2s, .retry-8s, .retry-60s, orders.dlq and the engine's memory
 //	err = engine.Run(ctx)          // until ctx ends; RunUntilEnd stops at the end of the topic
 //
-// # Say what an error asks for
+// # What an error means
 //
 //	return retrytopics.Result{}, err                                 // the engine decides, by the error's type
 //	return retrytopics.Result{}, retrytopics.Retry(err)              // again later, as the policy says
 //	return retrytopics.Result{}, retrytopics.RetryAfter(time.Minute, err) // again later, not before a minute has passed
 //	return retrytopics.Result{}, retrytopics.Reject(err)             // dead letter, at once
 //
-// Package classify knows timeouts, broken connections, HTTP statuses, SQLSTATEs, Kafka's codes and more. An error that it does
-// not know, such as errors.New("x"), is retried; Config.Unknown changes that. When the attempts are used up (five, see
-// [policy.Policy]), the record is a dead letter. The marks wrap: errors.Is and errors.As see the cause.
+// Package classify knows timeouts, broken connections, HTTP statuses, SQLSTATEs, Kafka's codes and more. An error that it
+// does not know, such as errors.New("x"), is retried; Config.Unknown changes that. When the attempts are used up (five, see
+// [policy.Policy]), the record becomes a dead letter. The marks wrap the error: errors.Is and errors.As find the cause.
 //
 // # Then
 //
-//   - Order of a key: by default a record that is retried never takes effect over a newer one of its key (OrderLatestWins).
-//     OrderStrict lets the newer ones wait, OrderNone compares nothing. See the example of [Ordering].
+//   - Order of a key: by default a retried record never takes effect after a newer one of its key ([OrderLatestWins]). With
+//     [OrderStrict] the newer ones wait; [OrderNone] compares nothing. See the example of [Ordering].
 //   - Outbox: outputs, [Journal] records and the offset commit in one transaction. See the example of [Journal].
 //   - Metrics: [Hooks].OnCommit and [Engine.Stats]. See the example of [Hooks].
-//   - Tests: a handler is a function; [policy.Decide] says what becomes of its error. See the example of [Handler]. With a broker in the
-//     test's process (kfake) and [Engine.RunUntilEnd] the whole engine runs in a test, as in the example of [Engine].
+//   - Tests: a handler is a function, and [policy.Decide] returns what its error leads to. See the example of [Handler].
+//     With a broker in the process of the test (kfake) and [Engine.RunUntilEnd], a test runs the whole engine, as in the
+//     example of [Engine].
 //
 // # What it guarantees
 //
 //   - Conservation: every committed source record is in exactly one place: in the outputs, waiting in a tier, in the DLQ,
 //     or closed by the handler with a recorded outcome.
 //   - Exactly once inside Kafka: outputs, retry record, dead letter, journal and offset of one record commit in one
-//     transaction. Nothing that a reader with isolation level read_committed sees is doubled by a crash, a rebalance or a
-//     restart of the broker.
+//     transaction. A reader with isolation level read_committed sees nothing twice, whether an instance crashes, the group
+//     rebalances or a broker restarts.
 //   - Never early: no attempt begins before the time in switchback-due, by the clock of the instance that makes it.
-//   - One key at a time: records of a key are handled one after another. What happens when one of them waits is
-//     Ordering's choice: later ones overtake it, overtake it without ever being undone by it, or wait behind it.
-//   - An outage is not a data error: a handler that returns an UnavailableError spends no attempt, and nothing goes to the DLQ
-//     because of it. Engine.Hold does the same for everything, until somebody calls Resume.
-//   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record; all context
+//   - One key at a time: records of a key are handled one after another. [Ordering] sets what happens while one of them
+//     waits: later ones overtake it, overtake it without ever being undone by it, or wait behind it.
+//   - An outage is not a data error: a handler that returns an [UnavailableError] uses no attempt, and no record goes to
+//     the DLQ because of it. [Engine.Hold] does the same for all records until [Engine.Resume].
+//   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record. All context
 //     is in control headers, as text.
 //
-// A handler may finish a record in parts (Result.Failed): those that failed permanently become dead letters of their own, those
-// that failed transiently wait as one record, and the record is finished when each of its parts is.
+// A handler may finish a record in parts (Result.Failed). Each part that failed permanently becomes a separate dead
+// letter. The parts that failed transiently wait together as one record. The record is finished when all of its parts are.
 //
-// Less formally: handlers run side by side outside any transaction, so a slow one delays neither other keys nor the
-// output's last stable offset. A short transaction then carries what has finished. Its commit says up to which offset
-// everything is finished; what is finished beyond it is listed in the commit's metadata, and the next owner of the
-// partition skips it.
+// Handlers run concurrently outside of any transaction, so a slow one delays neither other keys nor the last stable
+// offset of the output. A short transaction then commits what has finished. Its offset is the one up to which everything
+// is finished. The metadata of the commit lists what is finished beyond it, and the next owner of the partition skips that.
 //
 // # What it does not do
 //
-// With Delivery AtLeastOnce, for clusters without transactions, a crash or a rebalance produces some records again.
+// With [AtLeastOnce], for clusters without transactions, a crash or a rebalance produces some records again.
 //
-// A handler may run more than once for a record: after a crash, a rebalance or an aborted transaction its attempt is
-// made again. What a handler does outside Kafka must therefore be idempotent. The package knows nothing of what records
-// contain, and it makes no outbound calls but to Kafka.
+// A handler may run more than once for a record: after a crash, a rebalance or an aborted transaction, the attempt is
+// repeated. Its effects outside Kafka must therefore be idempotent. The package does not interpret the content of records,
+// and connects to nothing but Kafka.
 //
 // # Partitions
 //
 // Partition p of the source and of every tier belong to one instance at a time, and a record keeps its partition number
-// on its way through tiers and DLQ. So all these topics have the same number of partitions; Run refuses any other set and
-// says how to correct it. CreateTopics makes a fitting one.
+// in tiers and DLQ. So all these topics must have the same number of partitions. Run refuses other topics and says how to
+// correct them; [Engine.CreateTopics] creates fitting ones.
 //
 // # One attempt
 //
-//	taken ──▶ waiting (until due) ──▶ runnable ──▶ running ──▶ finished ──▶ in a transaction ──▶ committed
+//	fetched ──▶ waiting (until due) ──▶ runnable ──▶ running ──▶ finished ──▶ in a transaction ──▶ committed
 //	  ▲                                                                            │
-//	  └──────────────── aborted, rebalanced: taken again from what is committed ◀──┘
-//
-// Decide, Surface and the codecs of headers and commit metadata are pure; the loop in session.go only acts.
+//	  └──────────────── aborted or rebalanced: read again from the last commit ◀──┘
 package retrytopics
