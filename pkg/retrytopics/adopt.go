@@ -77,7 +77,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	for p := range int32(layout.Partitions) {
 		states[p] = e.newState(p)
 	}
-	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
+	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r) })
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,11 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", offsets.MaxGeneration)
 		}
 		a.add(all, adopted{p, all, next, sh.loosened(all)})
-		a.Kept += len(sh.base)
-		a.Versions += sh.latest.size()
-		if sh.ledger != nil && next.LedgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
-			a.Forgotten += sh.ledger.Len()
+		size := sh.memory.Size()
+		a.Kept += size.Orders
+		a.Versions += size.Versions
+		if next.LedgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
+			a.Forgotten += size.Ledger
 		}
 	}
 	if len(a.shards) == 0 {
@@ -170,7 +171,7 @@ func (sh *partitionState) loosened(all []Mismatch) map[string]keyorder.State {
 		return nil
 	}
 	keys := map[string]keyorder.State{}
-	for k, st := range sh.base {
+	for k, st := range sh.memory.Orders() {
 		if st.Waits() {
 			keys[k] = st.Loosen()
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // maxImmediate limits how often a failure of class retry_now is retried in place, before anything is published.
@@ -67,7 +67,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	w.busy.task.Store(t)
 	defer w.busy.task.Store(nil)
 	if t.Keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
-		t.change.hash = idempotency.HashKey(t.raw.Key)
+		t.change.Hash = idempotency.HashKey(t.raw.Key)
 	}
 	if event.Record != nil {
 		*event, t.result, t.handled = Event{}, Result{}, false // of an attempt that did not count
@@ -76,7 +76,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	t.Down, t.ResultBytes = nil, 0
 	before := e.past(t, started)
 	result := &t.result
-	if d, run := e.startOrWait(t, &before.state); !run {
+	if d, run := e.startOrWait(t, &before.Order); !run {
 		event.Decision = d
 	} else {
 		if t.from.tier != sourceTier && t.refused == nil {
@@ -136,7 +136,7 @@ func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool
 		return policy.Decision{}, true
 	}
 	*st = next
-	t.from.state.set(t.raw.Key, next)
+	t.from.state.memory.Wait(t.raw.Key, next)
 	return d, false
 }
 
@@ -247,7 +247,7 @@ func identity(now, before Identity) Identity {
 
 // decide turns the handler's answer into a decision. An event that must no longer take effect is closed, whatever the
 // handler returned.
-func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err error) {
+func (e *Engine) decide(t *task, event *Event, before *memory.Past, result *Result, err error) {
 	closed := policy.Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
 	switch {
@@ -289,46 +289,44 @@ func tried(r *Record) policy.Tried {
 }
 
 // applyOutcome records the attempt's outcome for the key in the partition's state.
-func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Result) {
+func (e *Engine) applyOutcome(t *task, event *Event, before *memory.Past, result *Result) {
 	if !t.Keyed {
 		return
 	}
 	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		event.DeadLetterID = cmp.Or(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
 	}
-	var applied header.Version
-	took := false
+	effect := memory.Effect{Deletes: result.Delete, At: event.At}
 	// A duplicate repeats the newest content of the key: nothing older may take effect after it.
 	if event.took() || event.Decision.Outcome == policy.OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
-		applied, took = e.apply(t, event, before, result)
+		e.apply(t, event, before, result, &effect)
 	}
-	st, sequence := e.cfg.Ordering.rules().After(before.state, t.ordered(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
+	st, sequence := e.cfg.Ordering.rules().After(before.Order, t.ordered(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
 	st = e.cfg.Ordering.rules().PartsDied(st, len(event.Dead))
-	if took {
-		st = st.WithApplied(applied)
+	if effect.Took {
+		st = st.WithApplied(effect.Version)
 		if result.Delete {
-			st = st.WithDelete(applied.Offset)
+			st = st.WithDelete(effect.Version.Offset)
 		}
 	}
-	late := e.lateDelete(t, event, before, result)
-	if late >= 0 {
-		st = st.WithDelete(late)
+	effect.LateDelete = e.lateDelete(t, event, before, result)
+	if effect.LateDelete >= 0 {
+		st = st.WithDelete(effect.LateDelete)
 	}
-	if newest := before.latestVersion(); newest != nil { // ledger and versions may forget it in time
-		st = st.WithApplied(*newest).WithDelete(before.deleted() - 1)
+	if newest := before.LatestVersion(); newest != nil { // ledger and versions may forget it in time
+		st = st.WithApplied(*newest).WithDelete(before.Deleted() - 1)
 	}
 	t.record.number(sequence)
-	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked {
-		t.change.state = &stated{string(t.raw.Key), st}
-		t.from.state.set(t.raw.Key, st)
+	if st != before.Order || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked {
+		t.from.state.memory.Order(&t.change, t.raw.Key, st)
 	}
-	e.remember(t, before, applied, took, result.Delete, late)
+	t.from.state.memory.Apply(&t.change, before, effect)
 }
 
 // lateDelete returns the source offset of a superseded delete, or -1 for every other event. The newer content stays, but
 // everything before the delete in the source is older than it, whatever its version number, and must not take effect
 // again. Without version numbers the offsets ensure this already.
-func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result) int64 {
+func (e *Engine) lateDelete(t *task, event *Event, before *memory.Past, result *Result) int64 {
 	if event.Decision.Outcome != policy.OutcomeSuperseded || !result.Delete || !e.cfg.Ordering.Versioned {
 		return -1
 	}
@@ -336,44 +334,19 @@ func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result)
 	return v.Offset
 }
 
-// apply records that an event took effect and returns its version; took is false if it has none.
-func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v header.Version, took bool) {
-	v, took, _ = e.version(t, result.Version, result.Delete, before)
-	switch newest := before.latestVersion(); {
-	case event.Decision.Outcome == policy.OutcomeDuplicate && took && newest != nil && v.Less(*newest):
-		return v, false
-	case !took && newest == nil:
-		return v, false
-	case !took:
-		v = *newest // an event without a version is not compared, but its content is now the newest
-	}
-	if content, hashed := event.effect(before); e.cfg.Dedupe.on() && hashed {
-		t.change.ledged, t.change.before, t.change.known = true, before.last, before.known
-		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At}
-	}
-	return v, took
-}
-
-// remember stores what took effect in the partition's state, together with the newest known version of the key. The
-// ledger and the key's state may forget it in time.
-func (e *Engine) remember(t *task, before *past, applied header.Version, took, deletes bool, late int64) {
-	newest, known := statetopic.Latest{Deleted: max(before.deleted(), late+1)}, false
-	if v := before.latestVersion(); v != nil {
-		newest.Version, known = *v, true
-	}
+// apply sets the effect of an event that took effect, with its version. An event without a version is not compared, but
+// its content is now the newest.
+func (e *Engine) apply(t *task, event *Event, before *memory.Past, result *Result, effect *memory.Effect) {
+	v, took, _ := e.version(t, result.Version, result.Delete, before)
+	newest := before.LatestVersion()
 	switch {
-	case took && !known:
-		newest, known = statetopic.Latest{Version: applied}.After(applied, deletes), true
-	case took:
-		newest = newest.After(applied, deletes)
+	case event.Decision.Outcome == policy.OutcomeDuplicate && took && newest != nil && v.Less(*newest), !took && newest == nil:
+		return
+	case !took:
+		v = *newest
 	}
-	c := &t.change
-	if e.cfg.versions() && known && (!before.keeps || newest != before.kept) {
-		c.versioned, c.latest, c.older, c.kept = true, newest, before.kept, before.keeps
-	}
-	if c.ledged || c.versioned {
-		t.from.state.note(c)
-	}
+	effect.Version, effect.Took = v, took
+	effect.Content, effect.Hashed = event.effect(before)
 }
 
 func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {

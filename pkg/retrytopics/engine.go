@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
@@ -38,7 +39,7 @@ type Engine struct {
 	member    atomic.Pointer[string] // member ID of the latest session
 	skewed    atomic.Int64
 
-	forgotten forgotten // versions
+	forgotten memory.Forgotten // versions
 	doubts    doubts
 	seed      maphash.Seed   // of the hash that distinguishes running keys
 	blank     header.Control // of every record without control headers; never changed

@@ -6,13 +6,13 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -196,7 +196,7 @@ type copier struct {
 	views      map[*schedule.Partition]*schedule.Partition
 	shards     map[*partitionState]*partitionState
 	tasks      map[*task]*task
-	changes    map[*change]*change
+	changes    map[*memory.Change]*memory.Change
 	now        time.Time
 	keys       []idempotency.KeyHash
 }
@@ -204,7 +204,7 @@ type copier struct {
 func (c *copier) session() *session {
 	s := c.from
 	c.partitions, c.views = map[*partition]*partition{}, map[*schedule.Partition]*schedule.Partition{}
-	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*task]*task{}, map[*change]*change{}
+	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*task]*task{}, map[*memory.Change]*memory.Change{}
 	c.to = &session{
 		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, partitioner: s.partitioner, lazy: s.lazy, wake: s.wake,
@@ -218,9 +218,7 @@ func (c *copier) session() *session {
 	c.to.aborted = c.list(s.aborted)
 	c.to.sched = s.sched.Copy(c.scheduled, func(p *schedule.Partition) *schedule.Partition { return c.views[p] })
 	for old, sh := range c.shards {
-		for _, change := range old.noted {
-			sh.noted = append(sh.noted, c.change(change))
-		}
+		old.memory.CopyChanges(sh.memory, c.change)
 	}
 	return c.to
 }
@@ -231,24 +229,7 @@ func (c *copier) state(old *partitionState) *partitionState {
 	}
 	sh := &partitionState{
 		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, same: old.same, promised: old.promised,
-		mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
-		drops: old.drops,
-	}
-	if old.latest != nil {
-		sh.latest, sh.pushed.forgotten = newLatestVersions(c.from.e.cfg.Ordering.Versions.MaxKeys), old.pushed.forgotten
-		for _, k := range c.keys {
-			if known, kept := old.latest.of(k); kept {
-				sh.latest.note(k, known)
-			}
-		}
-	}
-	if old.ledger != nil {
-		sh.ledger = idempotency.NewLedger(ledgerWindow, ledgerKeys)
-		for _, k := range c.keys {
-			if a, known := old.ledger.Last(k, c.now); known {
-				sh.ledger.Note(k, a)
-			}
-		}
+		memory: old.memory.Copy(c.keys, c.now),
 	}
 	c.shards[old] = sh
 	return sh
@@ -294,7 +275,7 @@ func (c *copier) task(old *task) *task {
 }
 
 // change gives the copy of a change, of which the task may be committed and gone.
-func (c *copier) change(old *change) *change {
+func (c *copier) change(old *memory.Change) *memory.Change {
 	if n := c.changes[old]; n != nil {
 		return n
 	}

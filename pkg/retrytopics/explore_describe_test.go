@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -45,7 +46,7 @@ func (x *explorer) describeWorld(st *state) []byte {
 		d.log(i)
 	}
 	for k := range x.keys {
-		d.state(st.s.states[0].base[string([]byte{'a' + byte(k)})])
+		d.state(st.s.states[0].memory.Orders()[string([]byte{'a' + byte(k)})])
 	}
 	d.ledger()
 	return d.text
@@ -218,17 +219,18 @@ func (d *describer) ended(t *task) {
 	d.change(&t.change)
 }
 
-func (d *describer) change(c *change) {
-	d.flag(c.ledged)
-	d.flag(c.known)
-	d.flag(c.lasting)
-	d.num(c.applied.Version, c.applied.Offset, c.before.Version, c.before.Offset)
-	d.text = append(append(d.text, c.applied.Content[:]...), c.before.Content[:]...)
-	d.flag(c.versioned)
-	d.newest(c.latest, true)
-	d.newest(c.older, c.kept)
-	if d.flag(c.state != nil); c.state != nil {
-		d.state(c.state.state)
+func (d *describer) change(change *memory.Change) {
+	c := change.Describe()
+	d.flag(c.Ledged)
+	d.flag(c.Known)
+	d.flag(c.Lasting)
+	d.num(c.Applied.Version, c.Applied.Offset, c.Before.Version, c.Before.Offset)
+	d.text = append(append(d.text, c.Applied.Content[:]...), c.Before.Content[:]...)
+	d.flag(c.Versioned)
+	d.newest(c.Latest, true)
+	d.newest(c.Older, c.Kept)
+	if d.flag(c.Order != nil); c.Order != nil {
+		d.state(*c.Order)
 	}
 }
 
@@ -247,23 +249,23 @@ func (d *describer) newest(n statetopic.Latest, kept bool) {
 }
 
 func (d *describer) memory() {
-	sh := d.st.s.states[0]
+	m, cfg := d.st.s.states[0].memory, &d.x.e.cfg
 	for k := range d.x.keys {
 		key := string([]byte{'a' + byte(k)})
-		d.state(sh.keys[key])
-		d.state(sh.base[key])
-		if sh.ledger != nil {
-			a, known := sh.ledger.Last(d.x.keys[k], d.now)
+		d.state(m.Past([]byte(key), d.x.keys[k], d.now).Order)
+		d.state(m.Orders()[key])
+		last, known, latest, kept := m.Known(d.x.keys[k], d.now)
+		if cfg.Dedupe.on() {
 			d.flag(known)
-			d.num(a.Version, a.Offset)
-			d.text = append(d.text, a.Content[:]...)
+			d.num(last.Version, last.Offset)
+			d.text = append(d.text, last.Content[:]...)
 		}
-		if sh.latest != nil {
-			d.newest(sh.latest.of(d.x.keys[k]))
+		if cfg.versions() {
+			d.newest(latest, kept)
 		}
 	}
-	for _, c := range sh.noted {
-		d.num(int64(slices.Index(d.x.keys, c.hash)))
+	for _, c := range m.Uncommitted() {
+		d.num(int64(slices.Index(d.x.keys, c.Hash)))
 		d.change(c)
 	}
 	d.ledger()
@@ -271,7 +273,7 @@ func (d *describer) memory() {
 
 // ledger writes down what the ledger's topic says, and the versions that the state topic has.
 func (d *describer) ledger() {
-	if d.st.s.states[0].latest != nil {
+	if d.x.e.cfg.versions() {
 		for _, k := range d.x.keys {
 			r := statetopic.EncodeVersion("", 0, k, nil, "")
 			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)

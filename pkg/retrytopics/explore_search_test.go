@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -262,8 +263,8 @@ func (x *explorer) committed(st *state) {
 
 // remembered holds what a session knows of its keys against what the topics have.
 func (x *explorer) remembered(st *state) {
-	sh, n := st.s.states[0], 0
-	for k, known := range sh.base {
+	n := 0
+	for k, known := range st.s.states[0].memory.Orders() {
 		r, err := statetopic.EncodeOrder("in.state", 0, k, known, x.e.cfg.scale())
 		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
 			x.breaks("the state of key %s is known as %+v, and written as %s (%v)", k, known, st.w.states[k], err)
@@ -283,12 +284,12 @@ func (x *explorer) remembered(st *state) {
 
 // versions holds the versions that a session has read against those that the topics have.
 func (x *explorer) versions(st *state) {
-	sh, n := st.s.states[0], 0
-	if sh.latest == nil {
+	m, n := st.s.states[0].memory, 0
+	if !x.e.cfg.versions() {
 		return
 	}
 	for _, k := range x.keys {
-		known, kept := sh.latest.of(k)
+		_, _, known, kept := m.Known(k, time.Time{})
 		r := statetopic.EncodeVersion("in.state", 0, k, &known, x.e.cfg.scale())
 		written, is := st.w.states[string(r.Key)]
 		if kept != is || is && !bytes.Equal(r.Value, written) {
@@ -298,8 +299,8 @@ func (x *explorer) versions(st *state) {
 			n++
 		}
 	}
-	if n != sh.latest.size() {
-		x.breaks("the session knows the versions of %d keys, and there are %d", sh.latest.size(), n)
+	if size := m.Size(); n != size.Versions {
+		x.breaks("the session knows the versions of %d keys, and there are %d", size.Versions, n)
 	}
 }
 
@@ -351,8 +352,8 @@ func (x *explorer) ended(st *state) {
 			x.breaks("the newest event of key %d is %d, and what stands there is of %v; fates %v", key, newest, effects, w.fates)
 		}
 	}
-	if sh := st.s.states[0]; len(sh.noted) > 0 {
-		x.breaks("all is committed, and %d changes of the ledger are open", len(sh.noted))
+	if open := st.s.states[0].memory.Uncommitted(); len(open) > 0 {
+		x.breaks("all is committed, and %d changes of the ledger are open", len(open))
 	}
 }
 

@@ -205,12 +205,12 @@ func (x *explorer) assign(st *state) {
 	}
 	sh := s.states[0]
 	for k, v := range w.states {
-		if err := sh.restoreState(&kgo.Record{Key: []byte(k), Value: v}, x.e.cfg.scale()); err != nil {
+		if err := sh.restoreState(&kgo.Record{Key: []byte(k), Value: v}); err != nil {
 			x.breaks("the state cannot be restored: %v", err)
 		}
 	}
 	for _, packed := range w.ledger {
-		if err := sh.ledger.Restore(packed, x.e.now()); err != nil {
+		if err := sh.memory.RestoreLedger(packed, x.e.now(), false); err != nil {
 			x.breaks("the ledger cannot be restored: %v", err)
 		}
 	}

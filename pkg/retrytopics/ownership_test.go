@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
@@ -163,6 +164,11 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	waits("all taken", 5)
 }
 
+// orderOf gives the order of a key in the first partition, as of the last attempt.
+func (s *session) orderOf(key string) keyorder.State {
+	return s.states[0].memory.Past([]byte(key), idempotency.KeyHash{}, time.Time{}).Order
+}
+
 // unconnected is a session of one partition of the source and one of each tier, that takes records and has no broker.
 func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
@@ -260,12 +266,12 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			})
 			c.record.Key = []byte("k")
 			s.refused[header.Position{Topic: c.record.Topic, Partition: 0, Offset: 9}] = &refused{err: kerr.MessageTooLarge, output: true}
-			s.states[0].set([]byte("k"), waits)
+			s.states[0].memory.Wait([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
 			expect.That(t, e.Decision.Outcome == policy.OutcomeParked && e.Record.Control.Sequence == c.sequence, "%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
-			expect.Equal(t, s.states[0].keys["k"], c.after, "the key's state")
-			s.states[0].set([]byte("k"), keyorder.State{})
+			expect.Equal(t, s.orderOf("k"), c.after, "the key's state")
+			s.states[0].memory.Wait([]byte("k"), keyorder.State{})
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			e = s.attempts(t)
@@ -285,7 +291,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, Config{Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}, Handler: nothing})
-			s.states[0].set([]byte("k"), waits)
+			s.states[0].memory.Wait([]byte("k"), waits)
 			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("many")}}})
 			e := s.attempts(t)
 			want := waits
@@ -293,7 +299,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			if waits == (keyorder.State{}) {
 				want.Next, want.Held = 1, e.DeadLetterID
 			}
-			st := s.states[0].keys["k"]
+			st := s.orderOf("k")
 			expect.That(t, e.Decision.Outcome == policy.OutcomeDeadLettered && st == want, "%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
 		})
 	}

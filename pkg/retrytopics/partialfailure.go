@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -237,9 +238,9 @@ func (event *Event) partial() bool {
 }
 
 // effect returns the content by which an event is remembered.
-func (event *Event) effect(before *past) (content [8]byte, ok bool) {
+func (event *Event) effect(before *memory.Past) (content [8]byte, ok bool) {
 	if !event.partial() {
-		return before.contentOf(event.Identity.ContentHash)
+		return before.ContentOf(event.Identity.ContentHash)
 	}
 	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
 }

@@ -10,10 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
@@ -23,7 +21,7 @@ import (
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
 func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	t.Parallel()
-	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 0}))(t)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: 0}))(t)
 	begin := time.Unix(1_800_000_000, 0)
 	at := func(offset int64) time.Time {
 		switch {
@@ -46,60 +44,6 @@ func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 		must.That(t, late >= 0 && late < stampEvery, "at offset %d the time is %v off", o, late)
 		l.window.Finish(o)
 	}
-}
-
-// After an aborted transaction, attempts that still run on the dropped partitions must leave no trace where the same records
-// are attempted again: a record would be closed as its own duplicate.
-func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
-	t.Parallel()
-	old := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
-	old.base["waits"] = keyorder.State{Next: 1, Last: 2}
-	old.open()
-	next := old.successor()
-	hash := idempotency.HashKey([]byte("k"))
-	old.set([]byte("k"), keyorder.State{DeadLetters: 1})
-	old.note(&change{hash: hash, applied: idempotency.Applied{Offset: 7, At: time.Now()}})
-	p := next.past([]byte("k"), hash, time.Now())
-	expect.That(t, !p.known && p.state == (keyorder.State{}), "the successor knows %+v", p)
-	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")
-}
-
-// What attempts noted that are made again is taken out of the ledger, back to what is committed.
-func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	changeOf := func(key string, offset int64, before past) *change {
-		return &change{
-			hash: idempotency.HashKey([]byte(key)), ledged: true, before: before.last, known: before.known,
-			applied: idempotency.Applied{Offset: offset, At: now},
-		}
-	}
-	sh := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
-	sh.open()
-	offset := int64(0)
-	apply := func(key string) *change {
-		c := changeOf(key, offset, sh.past([]byte(key), idempotency.HashKey([]byte(key)), now))
-		offset++
-		sh.note(c)
-		return c
-	}
-	running := apply("running") // is not in the transaction that is committed
-	committed := []*change{apply("once"), apply("again")}
-	sh.commit(committed)
-	apply("again")
-	apply("again")
-	apply("new")
-	next := sh.successor()
-	want := map[string]int64{"once": 1, "again": 2, "new": -1, "running": -1}
-	for key, at := range want {
-		got := int64(-1)
-		if p := next.past([]byte(key), idempotency.HashKey([]byte(key)), now); p.known {
-			got = p.last.Offset
-		}
-		expect.That(t, got == at, "key %s: last is of offset %d, want %d", key, got, at)
-	}
-	next.commit([]*change{running}) // of a dropped state; it must not matter
-	expect.That(t, len(next.noted) == 0 && next.ledger.Len() == 2, "%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
 }
 
 // clearing is a committer whose clear fails after a look at the session.
@@ -163,7 +107,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 			s := e.unconnected(t.Context(), 4096)
-			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
+			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
 				l.window.Add(at)
@@ -185,7 +129,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 	s := e.unconnected(t.Context(), 4096)
-	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5}))(t)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
 		{9, 8},   // the start has moved on since the records were read

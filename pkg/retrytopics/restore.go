@@ -31,7 +31,7 @@ func (s *session) restore(ctx context.Context) error {
 	began := time.Now()
 	if s.layout.States {
 		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *partitionState, r *kgo.Record) error {
-			return sh.restoreState(r, s.e.cfg.scale())
+			return sh.restoreState(r)
 		})
 		if err != nil {
 			return err
@@ -59,10 +59,10 @@ func (s *session) restore(ctx context.Context) error {
 	}
 	versions := 0
 	for _, sh := range fresh {
-		versions += sh.latest.size()
+		versions += sh.memory.Size().Versions
 	}
 	s.e.cfg.Logger.InfoContext(ctx, "partitions started", "partitions", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
-	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
+	s.e.forgotten.Say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
 	return nil
 }
 
@@ -136,4 +136,47 @@ func (s *session) extent(ctx context.Context, topic string, since time.Time, sta
 		}
 	}
 	return left, start, nil
+}
+
+// restoreLedgers reads what took effect within the window, after the checkpoints are read.
+func (s *session) restoreLedgers(ctx context.Context, states map[int32]*partitionState, now time.Time) error {
+	d := s.e.cfg.Dedupe
+	if !d.on() {
+		return nil
+	}
+	if err := s.rescale(ctx, states); err != nil {
+		return err
+	}
+	return s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), states, func(sh *partitionState, r *kgo.Record) error {
+		return sh.memory.RestoreLedger(r.Value, now, sh.checkpoint != nil && r.Offset < sh.checkpoint.ScaleFrom)
+	})
+}
+
+// rescale handles partitions whose ledger has versions of another scale: it stores the current end of the ledger in
+// their checkpoints, before which that scale applies.
+func (s *session) rescale(ctx context.Context, states map[int32]*partitionState) error {
+	scale, topic := s.e.cfg.scale(), s.e.cfg.Dedupe.LedgerTopic
+	var ends kadm.ListedOffsets
+	for p, sh := range states {
+		if sh.checkpoint == nil || !sh.checkpoint.Scale.Differs(scale) {
+			continue
+		}
+		if ends == nil {
+			var err error
+			if ends, err = s.adm.ListEndOffsets(ctx, topic); err != nil {
+				return fmt.Errorf("end of %s: %w", topic, err)
+			}
+			s.e.cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
+				"versions", s.e.cfg.Ordering.Versions.Of, "scale_before", string(sh.checkpoint.Scale), "scale", string(scale))
+		}
+		end, ok := ends.Lookup(topic, p)
+		if !ok {
+			return fmt.Errorf("the brokers do not know partition %d of %s", p, topic)
+		}
+		if end.Err != nil {
+			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, s.e.denial("Describe", "topic "+topic, end.Err))
+		}
+		sh.checkpoint.Scale, sh.checkpoint.ScaleFrom = scale, end.Offset
+	}
+	return nil
 }

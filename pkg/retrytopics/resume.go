@@ -14,30 +14,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// restoreCheckpoint applies a checkpoint; the last one counts.
-func (sh *partitionState) restoreCheckpoint(value []byte) error {
-	cp, err := statetopic.DecodeCheckpoint(value)
-	if err == nil {
-		sh.checkpoint, sh.generation, sh.same, sh.promised, sh.pipelines = cp, cp.Generation, cp.Same, true, cp.Pipelines
-	}
-	return err
-}
-
-// evidence adds what the partition's memory contains.
-func (sh *partitionState) evidence(commits evidence) evidence {
-	commits.checkpoint = sh.checkpoint
-	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.latest.size() > 0
-	return commits
-}
-
-// forgotten returns the offset of a memory topic before which records are ignored.
-func (sh *partitionState) forgotten(topic, ledger string) int64 {
-	if sh.checkpoint == nil || topic != ledger {
-		return 0
-	}
-	return sh.checkpoint.LedgerFrom
-}
-
 // resumeFromCheckpoint compares the memory of new partitions with the topics, and lets the partitions without a commit
 // go on from the checkpoint. Rebalances wait meanwhile, and nothing was accepted from these partitions.
 func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*partitionState) error {

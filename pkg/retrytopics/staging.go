@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
@@ -15,12 +15,12 @@ import (
 // staged is the content of one transaction: the results of finished tasks, and the positions that go with them.
 type staged struct {
 	tasks       []*task // in the order in which they finished
-	changes     map[*partitionState][]*change
+	changes     map[*partitionState][]*memory.Change
 	marks       map[*partition]offsets.Commit
 	heads       map[*partitionState][]byte // new heads of hash chains
 	losses      []Loss                     // that the positions pass over
 	checkpoints map[*partitionState]*statetopic.Checkpoint
-	pushed      map[*partitionState]int // number of keys without room for their versions
+	removed     map[*partitionState]int // number of versions removed from the state topic
 }
 
 // stage collects the tasks that an aborted transaction has left and those that have finished since, in the order in
@@ -28,11 +28,11 @@ type staged struct {
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &staged{marks: map[*partition]offsets.Commit{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
+	st := &staged{marks: map[*partition]offsets.Commit{}, changes: map[*partitionState][]*memory.Change{}, heads: map[*partitionState][]byte{}, removed: map[*partitionState]int{}}
 	st.tasks = append(s.left(), tasksOf(s.sched.Harvest())...) // none of a revoked partition: forgetting it takes its tasks away
 	for _, t := range st.tasks {
 		t.from.window.Finish(t.Offset)
-		if t.change.state != nil || t.change.ledged || t.change.versioned {
+		if !t.change.Empty() {
 			st.changes[t.from.state] = append(st.changes[t.from.state], &t.change)
 		}
 	}
@@ -94,35 +94,20 @@ func (st *staged) owner(r *kgo.Record) *task {
 	return nil
 }
 
-// maxPacked keeps a packed record far below Kafka's default message limit.
-const maxPacked = 8192
-
 // memories returns the records for the state topic and the ledger: the states and versions of keys that the transaction
 // changes, and per partition one packed record of what took effect and the checkpoint.
 func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for sh, changes := range st.changes {
-		ledged := make([]idempotency.Change, 0, len(changes))
-		for _, c := range changes {
-			if c.ledged {
-				ledged = append(ledged, idempotency.Change{Key: c.hash, Applied: c.applied})
-			}
-			if c.state == nil {
-				continue
-			}
-			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state, e.cfg.scale())
-			if err != nil {
-				return nil, err
-			}
-			records = append(records, r)
+		more, err := sh.memory.Encode(changes)
+		if err != nil {
+			return nil, err
 		}
-		for part := range slices.Chunk(ledged, maxPacked) {
-			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
-		}
-		records = append(records, e.versionRecords(sh, changes)...)
+		records = append(records, more...)
 	}
 	for sh := range st.checkpoints {
-		records = append(records, e.removals(st, sh)...)
+		more, of := sh.memory.EncodeRemovals()
+		records, st.removed[sh] = append(records, more...), of
 	}
 	checkpoints, err := e.checkpointRecords(st.checkpoints)
 	return append(records, checkpoints...), err
@@ -137,13 +122,13 @@ func (s *session) afterCommit(st *staged) {
 		l.committed = m
 	}
 	for sh, changes := range st.changes {
-		sh.commit(changes)
+		sh.memory.Commit(changes)
 	}
 	for sh, head := range st.heads {
 		sh.head = head
 	}
-	for sh, n := range st.pushed {
-		sh.removed(n)
+	for sh, n := range st.removed {
+		sh.memory.Removed(n)
 	}
 	for sh, cp := range st.checkpoints {
 		sh.checkpoint = cp
@@ -159,7 +144,7 @@ func (s *session) afterCommit(st *staged) {
 	}
 	s.balance(false)
 	s.mu.Unlock()
-	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
+	s.e.forgotten.Say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
 	if len(events) > 0 {
 		s.e.cfg.Hooks.OnCommit(events)
 	}

@@ -51,7 +51,7 @@ func (e *Engine) Stats() Stats {
 	if last := e.last.Load(); last != nil {
 		stats = *last
 		stats.Lost = e.losses()
-		stats.Versions.Forgotten = e.forgotten.total()
+		stats.Versions.Forgotten = e.forgotten.Total()
 		stats.Joined = false
 	}
 	stats.Paused, stats.Doubts = e.Paused(), e.doubts.snapshot()
@@ -60,7 +60,7 @@ func (e *Engine) Stats() Stats {
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{Paused: e.Paused(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.total()}}
+	stats := Stats{Paused: e.Paused(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.Total()}}
 	stats.Blocked, _ = e.Blocked()
 	for i, t := range e.tiers() {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Retries.Tiers)})

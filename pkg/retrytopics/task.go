@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -18,7 +19,7 @@ type task struct {
 
 	from    *partition
 	outputs []*kgo.Record // what its transaction produces, with event and change
-	change  change
+	change  memory.Change
 
 	raw         *kgo.Record
 	record      Record

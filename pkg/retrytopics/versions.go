@@ -62,3 +62,26 @@ func (c *Config) scale() statetopic.Scale {
 	}
 	return statetopic.ScaleOf(c.Ordering.Versions.Of)
 }
+
+// VersionStats is what this instance remembers of the newest versions of keys, see Versions.
+type VersionStats struct {
+	Keys      int64 // with KeepWindow, those still to be removed
+	Bytes     int64 // in memory
+	Forgotten int64 // keys without room since the engine was made
+}
+
+// addVersions counts what the partitions remember. The session's mutex is held.
+func (s *session) addVersions(stats *VersionStats) {
+	for _, sh := range s.states {
+		if !sh.restored {
+			continue
+		}
+		size := sh.memory.Size()
+		if s.e.cfg.versions() {
+			stats.Keys += int64(size.Versions)
+			stats.Bytes += int64(size.VersionBytes)
+		} else {
+			stats.Keys += int64(size.Removable)
+		}
+	}
+}

@@ -1,7 +1,6 @@
-package retrytopics
+package memory
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -17,91 +16,94 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// shardGame lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
+// game lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
 // versions of a partition against a map.
-type shardGame struct {
-	e     *Engine
-	sh    *partitionState
-	state []*kgo.Record // the state topic
-	open  []*change     // of attempts that ended
-	now   map[string]statetopic.Latest
-	base  map[string]statetopic.Latest // committed
-	next  int64
+type game struct {
+	room      int // for versions
+	forgotten Forgotten
+	p         *Partition
+	state     []*kgo.Record // the state topic
+	open      []*Change     // of attempts that ended
+	now       map[string]statetopic.Latest
+	base      map[string]statetopic.Latest // committed
+	next      int64
 }
 
-func (g *shardGame) attempt(r *rand.Rand) {
+func (g *game) attempt(r *rand.Rand) {
 	key := fmt.Sprint(r.IntN(6))
 	hash := idempotency.HashKey([]byte(key))
-	before := g.sh.past([]byte(key), hash, time.Now())
-	c := &change{hash: hash, versioned: true, older: before.kept, kept: before.keeps}
+	before := g.p.Past([]byte(key), hash, time.Now())
+	c := &Change{Hash: hash, versioned: true, older: before.kept, kept: before.keeps}
 	g.next++
 	c.latest = statetopic.Latest{Version: header.Version{Number: r.Int64N(5), Offset: g.next}}
 	if before.keeps {
 		c.latest = before.kept.After(c.latest.Version, r.IntN(4) == 0)
 	}
-	g.sh.note(c)
+	g.p.note(c)
 	g.open = append(g.open, c)
 	g.now[key] = c.latest
 }
 
 // commit ends a transaction with the first of the open changes.
-func (g *shardGame) commit(n int, aborted bool) {
-	st := &staged{pushed: map[*partitionState]int{}}
-	records := append(g.e.versionRecords(g.sh, g.open[:n]), g.e.removals(st, g.sh)...)
+func (g *game) commit(t *testing.T, n int, aborted bool) {
+	t.Helper()
+	records := must.Get(g.p.Encode(g.open[:n]))(t)
+	tombstones, of := g.p.EncodeRemovals()
+	records = append(records, tombstones...)
 	if aborted {
 		return // its results go into the next one
 	}
 	for _, c := range g.open[:n] {
 		for k := range g.now {
-			if idempotency.HashKey([]byte(k)) == c.hash {
+			if idempotency.HashKey([]byte(k)) == c.Hash {
 				g.base[k] = c.latest
 			}
 		}
 	}
-	g.sh.commit(g.open[:n])
-	g.sh.removed(st.pushed[g.sh])
+	g.p.Commit(g.open[:n])
+	g.p.Removed(of)
 	g.open = g.open[n:]
 	g.state = append(g.state, records...)
 }
 
-func (g *shardGame) rewind() {
-	g.sh = g.sh.successor()
+func (g *game) rewind() {
+	g.p = g.p.Successor()
 	g.open, g.now = nil, maps.Clone(g.base)
 }
 
-func (g *shardGame) takeOver(t *testing.T) {
-	g.sh = g.e.newState(0)
+func (g *game) takeOver(t *testing.T) {
+	t.Helper()
+	g.p = New(0, Settings{StateTopic: "in.state", Scale: "x", Versions: true, MaxVersions: g.room, Forgotten: &g.forgotten})
 	for _, r := range g.state {
-		must.Do(t, g.sh.restoreState(r, g.e.cfg.scale()))
+		must.That(t, must.Get(g.p.RestoreState(r.Key, r.Value))(t), "a record of no key")
 	}
-	g.sh.open()
+	g.p.Open()
 	g.open, g.now = nil, maps.Clone(g.base)
 }
 
-func (g *shardGame) check(t *testing.T, seed uint64, step int) {
+func (g *game) check(t *testing.T, seed uint64, step int) {
 	t.Helper()
 	for k, want := range g.now {
-		p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
+		p := g.p.Past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
 		must.That(t, p.keeps && p.kept == want, "seed %d, step %d: key %s is known as %v (%t), want %v", seed, step, k, p.kept, p.keeps, want)
 	}
-	must.Equal(t, g.sh.latest.size(), len(g.now), "seed", seed, "step", step, "keys are known")
+	must.Equal(t, g.p.Size().Versions, len(g.now), "seed", seed, "step", step, "keys are known")
 }
 
 // S0-6, S3-1: the versions of a partition are those of what is committed and of what has ended since, whatever aborts, is made again, or
 // moves to another instance.
-func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
+func TestPartition_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 14))
-		e := versioning(t, 100)
-		g := &shardGame{e: e, now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
+		g := &game{room: 100, now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
 		g.takeOver(t)
 		for step := range 200 {
 			switch n := r.IntN(20); {
 			case n < 12:
 				g.attempt(r)
 			case n < 17:
-				g.commit(r.IntN(len(g.open)+1), n == 16)
+				g.commit(t, r.IntN(len(g.open)+1), n == 16)
 			case n < 19:
 				g.rewind()
 			default:
@@ -113,37 +115,37 @@ func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 }
 
 // S0-6: with more keys than there is room for, memory stays bounded, the state topic is cut to it, and what is still known is true.
-func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
+func TestPartition_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 	t.Parallel()
 	const room = 3
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 15))
-		g := &shardGame{e: versioning(t, room), now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
+		g := &game{room: room, now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
 		g.takeOver(t)
 		for step := range 200 {
 			switch n := r.IntN(20); {
 			case n < 10:
 				g.attempt(r)
 			case n < 19:
-				g.commit(len(g.open), n == 18)
+				g.commit(t, len(g.open), n == 18)
 			default:
 				g.takeOver(t)
 			}
-			n := g.sh.latest.size()
+			n := g.p.Size().Versions
 			must.That(t, n <= room, "seed %d, step %d: %d keys are known", seed, step, n)
 			for k, want := range g.now {
-				p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
+				p := g.p.Past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
 				must.That(t, !p.keeps || p.kept == want, "seed %d, step %d: key %s is known as %v, and %v took effect", seed, step, k, p.kept, want)
 			}
 		}
-		g.commit(len(g.open), false)
+		g.commit(t, len(g.open), false)
 		kept := g.kept()
-		must.That(t, kept <= room && g.e.forgotten.total() != 0, "seed %d: the state topic knows %d keys, %d were forgotten", seed, kept, g.e.forgotten.total())
+		must.That(t, kept <= room && g.forgotten.Total() != 0, "seed %d: the state topic knows %d keys, %d were forgotten", seed, kept, g.forgotten.Total())
 	}
 }
 
 // kept counts the versions in the state topic.
-func (g *shardGame) kept() int {
+func (g *game) kept() int {
 	last := map[string]bool{}
 	for _, r := range g.state {
 		last[string(r.Key)] = r.Value != nil
@@ -157,18 +159,7 @@ func (g *shardGame) kept() int {
 	return n
 }
 
-func versioning(t testing.TB, maxKeys int) *Engine {
-	t.Helper()
-	e, err := New(Config{
-		Brokers: []string{"none"}, Source: "in", Group: "g", Membership: Membership{Instance: "i"},
-		Ordering: Ordering{Mode: OrderLatestWins, Versioned: true, Versions: Versions{MaxKeys: maxKeys}},
-		Handler:  func(context.Context, *Record) (Result, error) { return Result{}, nil },
-	})
-	must.That(t, err == nil, "%v", err)
-	return e
-}
-
-// effect is an event that took effect. The list of them is the truth that Newest sums up.
+// effect is an event that took effect. The list of them is the truth that statetopic.Latest sums up.
 type effect struct {
 	version header.Version
 	deletes bool
@@ -217,7 +208,7 @@ func playVersions(t *testing.T, r *rand.Rand) {
 }
 
 // S0-6: what is remembered of a key in three numbers decides as the list of all that ever took effect would.
-func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
+func TestLatest_S0_6_decidesAsTheWholePast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20000) {
 		playVersions(t, rand.New(rand.NewPCG(seed, 72)))
