@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,13 +17,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/attempt"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
-
-// maxImmediate limits how often a failure of class retry_now is retried in place, before anything is published.
-const maxImmediate = 3
 
 // outputError marks an output that the broker will never accept.
 type outputError struct{ err error }
@@ -51,11 +48,15 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 
 // worker makes one attempt after another. It allocates small objects that many attempts need in slabs.
 type worker struct {
-	e         *Engine
-	sched     *schedule.Scheduler
-	busy      busy
-	slab      header.Buffer
-	deadlines []deadline
+	e      *Engine
+	sched  *schedule.Scheduler
+	caller attempt.Caller
+	slab   header.Buffer
+}
+
+func (e *Engine) newWorker(sched *schedule.Scheduler) *worker {
+	common := attempt.Config{Limit: e.cfg.Timing.Handler, Classify: e.cfg.Retries.Classify, Logger: e.cfg.Logger}
+	return &worker{e: e, sched: sched, caller: attempt.Caller{Config: common}}
 }
 
 // attempt runs the handler once and stores the records to produce in t. It returns an UnavailableError if a dependency
@@ -63,9 +64,8 @@ type worker struct {
 func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, undone bool) {
 	e, r, event := w.e, &t.record, &t.event
 	started := e.now()
-	w.busy.since.Store(time.Now().UnixNano())
-	w.busy.task.Store(t)
-	defer w.busy.task.Store(nil)
+	w.caller.Begin(&r.Source)
+	defer w.caller.End()
 	if t.Keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
 		t.change.Hash = idempotency.HashKey(t.raw.Key)
 	}
@@ -162,7 +162,7 @@ func (e *Engine) surface(t *task) (policy.Decision, bool) {
 	return policy.Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
 }
 
-// handle runs the handler, and runs it again at once for failures of class retry_now.
+// handle returns the handler's answer, which may be at hand already.
 func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 	if t.refused != nil {
 		return Result{}, t.refused
@@ -171,28 +171,17 @@ func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 		t.made = nil
 		return m.result, m.err
 	}
-	began := t.event.At.Add(-w.e.skew())
-	for n := 0; ; n++ {
-		result, err := w.call(ctx, &t.record, began)
-		if err == nil || n == maxImmediate || w.e.cfg.Retries.Classify(err).Class != classify.RetryNow {
-			return result, err
-		}
-		began = time.Now()
-	}
+	var result Result
+	err := w.caller.Call(ctx, t.event.At.Add(-w.e.skew()), func(ctx context.Context) (err error) {
+		result, err = w.e.call(ctx, &t.record)
+		return err
+	})
+	return result, err
 }
 
-// call runs the handler once. A panic becomes an error of this record (S4-15).
-func (w *worker) call(ctx context.Context, r *Record, began time.Time) (result Result, err error) {
-	e := w.e
-	limited := w.deadline(ctx, began.Add(e.cfg.Timing.Handler))
-	defer limited.end()
-	defer func() {
-		if value := recover(); value != nil {
-			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
-			e.cfg.Logger.ErrorContext(ctx, "handler panicked", "source", r.Source.String(), "error", err, "stack", string(debug.Stack()))
-		}
-	}()
-	result, err = e.cfg.Handler(limited, r)
+// call runs the handler once, and checks its answer.
+func (e *Engine) call(ctx context.Context, r *Record) (result Result, err error) {
+	result, err = e.cfg.Handler(ctx, r)
 	if err == nil {
 		err = Reject(result.check())
 	}

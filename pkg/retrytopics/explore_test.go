@@ -122,7 +122,7 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 	if x.e, err = New(cfg); err != nil {
 		return nil, err
 	}
-	x.worker = &worker{e: x.e}
+	x.worker = x.e.newWorker(nil)
 	for k := range p.keys {
 		x.keys = append(x.keys, idempotency.HashKey([]byte{'a' + byte(k)}))
 	}

@@ -210,7 +210,7 @@ func (s *session) takes(records ...*kgo.Record) {
 func (s *session) attempts(t *testing.T) *Event {
 	t.Helper()
 	task := taskOf(s.sched.Next())
-	w := worker{e: s.e}
+	w := s.e.newWorker(s.sched)
 	held, undone := w.attempt(t.Context(), task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.sched.Finish(&task.Task)

@@ -148,7 +148,7 @@ func finished(ctx context.Context, t *testing.T, handler Handler) *session {
 	s := unconnected(t, Config{Handler: handler})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
 	one := taskOf(s.sched.Next())
-	w := worker{e: s.e}
+	w := s.e.newWorker(s.sched)
 	held, undone := w.attempt(ctx, one)
 	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.keepResults([]*task{one})

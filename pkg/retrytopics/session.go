@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/attempt"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
@@ -47,6 +48,7 @@ type session struct {
 	layout    *topics.Layout
 	sched     *schedule.Scheduler
 	workers   []*worker
+	callers   attempt.Callers // of the workers
 
 	base     context.Context // of all handlers: it ends with the session
 	stopWork context.CancelFunc
@@ -89,7 +91,8 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		Ripe: s.endPoll, Late: func(t *schedule.Task) { e.results.keep(taskOf(t)) },
 	})
 	for range e.cfg.Limits.Concurrency {
-		s.workers = append(s.workers, &worker{e: e, sched: s.sched})
+		w := e.newWorker(s.sched)
+		s.workers, s.callers = append(s.workers, w), append(s.callers, &w.caller)
 	}
 	return s
 }
@@ -132,7 +135,7 @@ func (s *session) run(ctx context.Context) error {
 	housekeeping, stop := context.WithCancel(ctx)
 	defer stop()
 	workers.Go(func() { s.housekeep(housekeeping) })
-	workers.Go(func() { s.watch(housekeeping) })
+	workers.Go(func() { s.callers.Watch(housekeeping) })
 	for ctx.Err() == nil {
 		if err := s.turn(ctx); err != nil {
 			s.remember()

@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -39,6 +40,12 @@ type TierStats struct {
 	Waiting int64         // unfinished records
 	NextDue time.Time     // of the earliest record in memory; zero if there is none
 	Overdue time.Duration // how long the earliest due record has been due; 0 if none is
+}
+
+// StuckStats is a handler that runs on after its time.
+type StuckStats struct {
+	Source header.Position // of the record, where it first appeared
+	For    time.Duration   // since the attempt began
 }
 
 // Stats returns a snapshot. Between sessions and after the last one, it is the state of the last session at its end, or
@@ -96,7 +103,9 @@ func (s *session) known(now time.Time) Stats {
 	stats := s.e.emptyStats()
 	s.addPartitions(&stats, now)
 	s.addDue(&stats, now)
-	stats.Stuck = s.stuck(time.Now())
+	for _, stuck := range s.callers.Stuck(time.Now()) {
+		stats.Stuck = append(stats.Stuck, StuckStats(stuck))
+	}
 	stats.ClockSkew = s.e.skewed.Load()
 	return stats
 }

@@ -1,4 +1,4 @@
-package retrytopics
+package attempt
 
 import (
 	"context"
@@ -19,19 +19,9 @@ type deadline struct {
 	over   bool
 }
 
-// deadlinesAtOnce is how many deadlines a worker allocates together. One that a handler keeps keeps the others in
+// deadlinesAtOnce is how many deadlines a caller allocates together. One that a handler keeps keeps the others in
 // memory.
 const deadlinesAtOnce = 16
-
-func (w *worker) deadline(ctx context.Context, at time.Time) *deadline {
-	if len(w.deadlines) == 0 {
-		w.deadlines = make([]deadline, deadlinesAtOnce)
-	}
-	d := &w.deadlines[0]
-	w.deadlines = w.deadlines[1:]
-	d.Context, d.at = ctx, at
-	return d
-}
 
 // end cancels the context, also for later calls of its methods.
 func (d *deadline) end() {

@@ -1,4 +1,4 @@
-package retrytopics
+package attempt
 
 import (
 	"context"
