@@ -284,11 +284,11 @@ type Collections string
 
 // The rules for split collections.
 const (
-	CollectionsPerFeature   Collections = "per_feature"    // each feature is delivered, retried or dead-lettered by itself
+	CollectionsPerFeature   Collections = "per_feature"    // each feature is delivered, retried and dead-lettered separately
 	CollectionsAllOrNothing Collections = "all_or_nothing" // the collection is delivered, retried or dead-lettered as one record
 )
 
-// Apart reports whether each feature of a collection is delivered, retried or dead-lettered by itself.
-func (s *Source) Apart() bool {
+// SeparateFeatures reports whether each feature of a collection is delivered, retried and dead-lettered separately.
+func (s *Source) SeparateFeatures() bool {
 	return s.Split == envelope.SplitFeatures && s.Collections == CollectionsPerFeature
 }

@@ -148,7 +148,7 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	member := flow.Members[0].Name + " with mapping <code>" + theirs + "</code>: "
 	says(t, d.get("/letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, member+`<span class="badge attention">refused</span> geometry_invalid `)
 	d.put(&kgo.Record{Topic: "features.control", Key: []byte("mapping/" + flow.Members[0].Mapping)})
-	says(t, d.get("/letters/a"), http.StatusOK, member+`<span class="warn">not known: the instances have not published their pipeline file in features.control`)
+	says(t, d.get("/letters/a"), http.StatusOK, member+`<span class="warn">not known: features.control does not have their pipeline file`)
 	denied = d.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeGroups}, Err: kerr.GroupAuthorizationFailed, Count: -1})
 	says(t, d.get("/letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, "Describe group features")
 	denied.Remove()

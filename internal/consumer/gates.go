@@ -22,8 +22,8 @@ func newGates(cfg *config.Config) *gates.Gates {
 	return gates.New(gates.Limits{
 		Fields: gates.FieldsOf(cfg.Transform), MaxNullRate: t.MaxNullRate, MaxTransientRate: t.MaxTransientRate,
 		MaxDeadLetterRate: t.MaxDeadLetterRate, Window: t.Window.Std(), MinRecords: t.MinRecords, Floor: t.PrecisionDecimalThreshold,
-		ApartBatches: t.OnBatch == config.OnBatchQuarantine,
-		Attempt:      2*cfg.Engine.HandlerTimeout.Std() + cfg.Engine.TransactionTimeout.Std(),
+		SeparateBatches: t.OnBatch == config.OnBatchQuarantine,
+		Attempt:         2*cfg.Engine.HandlerTimeout.Std() + cfg.Engine.TransactionTimeout.Std(),
 	})
 }
 
@@ -32,7 +32,7 @@ func newGates(cfg *config.Config) *gates.Gates {
 func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		batch := judgedBatch(r)
-		if _, apart := c.orders.quarantined(batch); !apart {
+		if _, quarantined := c.orders.quarantined(batch); !quarantined {
 			c.gates.Begun(c.now(), r.Position, batch, r.Attempt == 1)
 		}
 		result, err := handle(ctx, r)
@@ -104,8 +104,8 @@ func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bo
 		return
 	}
 	batch := judgedBatch(e.Record)
-	if _, apart := c.orders.quarantined(batch); apart || stale {
-		c.gates.EndedApart(batch, outcome)
+	if _, quarantined := c.orders.quarantined(batch); quarantined || stale {
+		c.gates.EndedWithoutRate(batch, outcome)
 	} else {
 		c.broken(c.gates.Ended(e.At, batch, outcome))
 	}
@@ -131,9 +131,9 @@ func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
 // broken acts on exceeded tolerances. If several pause the pipeline, the first is the reason; the others follow from the
 // same records.
 func (c *Consumer) broken(breaches []gates.Breach) {
-	apart := c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine
+	quarantines := c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine
 	for _, b := range breaches {
-		if b.Batch != "" && apart {
+		if b.Batch != "" && quarantines {
 			c.orders.quarantine(context.Background(), c.now(), b.Batch, control.Code(b.Code), b.String())
 			continue
 		}

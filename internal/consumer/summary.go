@@ -93,13 +93,13 @@ type TierProgress struct {
 
 // tally counts committed events for summary and progress.
 type tally struct {
-	source string
-	mu     sync.Mutex
-	counts Summary
-	apart  map[string]bool            // batches of which records died since they were quarantined
-	into   map[string]int64           // tier topic → records put into it
-	late   map[string][]time.Duration // tier topic → sample of lateness
-	seen   map[string]int             // tier topic → attempts that came from it
+	source      string
+	mu          sync.Mutex
+	counts      Summary
+	quarantined map[string]bool            // batches of which records died since they were quarantined
+	into        map[string]int64           // tier topic → records put into it
+	late        map[string][]time.Duration // tier topic → sample of lateness
+	seen        map[string]int             // tier topic → attempts that came from it
 }
 
 // maxSample bounds the memory of a lateness sample; beyond it, a random entry is replaced.
@@ -107,7 +107,7 @@ const maxSample = 1 << 14
 
 func newTally(cfg *config.Config) *tally {
 	return &tally{
-		source: cfg.Source.Topic, apart: map[string]bool{}, into: map[string]int64{},
+		source: cfg.Source.Topic, quarantined: map[string]bool{}, into: map[string]int64{},
 		late: map[string][]time.Duration{}, seen: map[string]int{},
 	}
 }
@@ -131,7 +131,7 @@ func (t *tally) add(e *retrytopics.Event) {
 	case policy.OutcomeDeadLettered:
 		t.counts.DeadLettered++
 		if e.Failure.Code == classify.CodeBatchQuarantined {
-			t.apart[batchOf(e.Record.Headers)] = true
+			t.quarantined[batchOf(e.Record.Headers)] = true
 		}
 	case policy.OutcomeDuplicate:
 		t.counts.Duplicates++
@@ -236,7 +236,7 @@ func (c *Consumer) quarantinedBatches() []string {
 	all := c.orders.quarantinedBy(c.runID)
 	c.tally.mu.Lock()
 	defer c.tally.mu.Unlock()
-	maps.Copy(all, c.tally.apart)
+	maps.Copy(all, c.tally.quarantined)
 	return slices.Sorted(maps.Keys(all))
 }
 

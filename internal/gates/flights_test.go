@@ -61,7 +61,7 @@ func instance(g *Gates, records, workers int, fails func(record int) bool, each 
 		last := first.number == 4
 		o := Outcome{Retry: first.number > 1, Transient: first.fails, Finished: !first.fails || last, Dead: first.fails && last}
 		if g.Over(at(first.record)) {
-			g.EndedApart("", o)
+			g.EndedWithoutRate("", o)
 		} else {
 			each(g.Ended(start.Add(now), "", o))
 		}
@@ -129,7 +129,7 @@ func TestOver_S1_8_anAttemptFromBeforeTheResetIsStale(t *testing.T) {
 // S4-9, S4-1: what fails permanently at once does not outrun what succeeds slowly, in a window or in a batch.
 func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 	for _, batch := range []string{"", "b"} {
-		g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 50, ApartBatches: true})
+		g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 50, SeparateBatches: true})
 		for i := range 100 {
 			g.Begun(start, at(i), batch, true)
 		}
@@ -245,7 +245,7 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 		want  string // the batch of the breach
 	}{"by itself": {true, "bad"}, "with all others": {false, ""}} {
 		t.Run(name, func(t *testing.T) {
-			g := New(Limits{Floor: 6, ApartBatches: c.apart})
+			g := New(Limits{Floor: 6, SeparateBatches: c.apart})
 			feed(g, "good", "g", points(500, 6))
 			for i, p := range points(200, 4) {
 				if b, broken := g.Precision(start, "bad", SampleOf("b"+strconv.Itoa(i), p), true); broken {
@@ -259,7 +259,7 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 			}
 		})
 	}
-	g := New(Limits{Floor: 6, ApartBatches: true})
+	g := New(Limits{Floor: 6, SeparateBatches: true})
 	broken := false
 	for i, p := range points(200, 4) { // none is large enough to be judged by itself
 		b, yes := g.Precision(start, "small"+strconv.Itoa(i/20), SampleOf("s"+strconv.Itoa(i), p), true)

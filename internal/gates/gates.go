@@ -21,9 +21,9 @@ type Limits struct {
 	MinRecords        int           // a rate is judged from so many records on; defaults to 100
 	Attempt           time.Duration // longest duration of an attempt; a longer one no longer counts as in flight. Defaults to 5 minutes
 	MaxBatches        int           // batches in memory; the one not used for longest is dropped first, and its counts stay in the windows. Defaults to 1000
-	// ApartBatches means that a batch beyond a tolerance is handled separately: its counts are removed from the windows.
+	// SeparateBatches means that a batch beyond a tolerance is handled separately: its counts are removed from the windows.
 	// A window that exceeds a tolerance because of one batch alone waits until that batch can be judged.
-	ApartBatches bool
+	SeparateBatches bool
 }
 
 // Defaults of [Limits].
@@ -153,7 +153,7 @@ func (g *Gates) Begun(now time.Time, at header.Position, batchID string, first b
 
 // Over records that an attempt is no longer in flight: it was committed, or does not count. It reports whether the
 // attempt began before the counts were reset. Such an attempt counts only for the delivered records (see
-// [Gates.EndedApart]).
+// [Gates.EndedWithoutRate]).
 func (g *Gates) Over(at header.Position) (stale bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,8 +192,8 @@ func (g *Gates) Ended(now time.Time, batchID string, o Outcome) (broken []Breach
 	return g.unsuspended(broken)
 }
 
-// EndedApart is [Gates.Ended] for a record of a separately handled batch, or for a stale attempt: it counts for no rate.
-func (g *Gates) EndedApart(batchID string, o Outcome) {
+// EndedWithoutRate is [Gates.Ended] for a record of a separately handled batch, or for a stale attempt: it counts for no rate.
+func (g *Gates) EndedWithoutRate(batchID string, o Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if batchID != "" {
@@ -238,7 +238,7 @@ func (g *Gates) judge(batchID string, note func(*batch) tally, all tally, w *win
 	var broken []Breach
 	if batchID != "" {
 		broken = rates(note(g.batch(batchID)), nil, Breach{Batch: batchID})
-		if len(broken) > 0 && g.limits.ApartBatches {
+		if len(broken) > 0 && g.limits.SeparateBatches {
 			g.nulls.forget(batchID)
 			g.letters.forget(batchID)
 			all.counts = w.sum
@@ -268,7 +268,7 @@ func (g *Gates) check(t tally, w *window, series int, code Code, limit float64, 
 	if !beyond(t.bad[series], t.all(), limit, g.limits.MinRecords) {
 		return nil
 	}
-	if w != nil && g.limits.ApartBatches {
+	if w != nil && g.limits.SeparateBatches {
 		worst, bad, of := w.worst(series)
 		if t.flying > 0 {
 			of += g.flights.batches[worst]
@@ -340,5 +340,5 @@ func (g *Gates) unsuspended(broken []Breach) []Breach {
 	if g.suspended.IsZero() {
 		return broken
 	}
-	return slices.DeleteFunc(broken, func(b Breach) bool { return b.Batch == "" || !g.limits.ApartBatches })
+	return slices.DeleteFunc(broken, func(b Breach) bool { return b.Batch == "" || !g.limits.SeparateBatches })
 }

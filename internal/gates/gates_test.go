@@ -114,7 +114,7 @@ func TestBatch_S4_1_answersForItself(t *testing.T) {
 		"with all others": {false, "null_rate bad-zone 10/10, null_rate zone 10/30"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 10, ApartBatches: c.apart})
+			g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 10, SeparateBatches: c.apart})
 			for range 20 {
 				got := g.Mapped(start, "good-", feature(true, true))
 				must.That(t, len(got) == 0, "%v", short(got))
@@ -198,7 +198,7 @@ func TestCodes_isClosedAndEachNamesItsKey(t *testing.T) {
 
 // A producer that gives every record a batch of its own, such as an event id, costs no more memory than MaxBatches of them.
 func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
-	g := New(Limits{Fields: []string{"owner"}, MaxNullRate: 0.5, MaxDeadLetterRate: 0.5, MaxBatches: 10, ApartBatches: true})
+	g := New(Limits{Fields: []string{"owner"}, MaxNullRate: 0.5, MaxDeadLetterRate: 0.5, MaxBatches: 10, SeparateBatches: true})
 	for i := range 5000 {
 		now, id := time.Unix(int64(i)/10, 0), "b-"+strconv.Itoa(i)
 		g.Mapped(now, id, feature(true, true))
@@ -255,7 +255,7 @@ func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 // A batch that is dealt with by itself stops nobody: it is judged all the same.
 func TestSuspend_S4_1_aBatchIsQuarantinedAllTheSame(t *testing.T) {
 	for _, apart := range []bool{true, false} {
-		g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.1, MaxTransientRate: 1, MaxDeadLetterRate: 1, MinRecords: 10, ApartBatches: apart})
+		g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.1, MaxTransientRate: 1, MaxDeadLetterRate: 1, MinRecords: 10, SeparateBatches: apart})
 		g.Suspend(start.Add(time.Hour))
 		var last []Breach
 		for range 10 {
@@ -267,7 +267,7 @@ func TestSuspend_S4_1_aBatchIsQuarantinedAllTheSame(t *testing.T) {
 
 // A bad batch that is too small to be judged does not hold everything; several of them do.
 func TestBatch_S4_1_oneSmallBatchIsWaitedFor(t *testing.T) {
-	limits := Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MinRecords: 20, ApartBatches: true}
+	limits := Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MinRecords: 20, SeparateBatches: true}
 	g := New(limits)
 	for i := range 40 {
 		if got := g.Mapped(start, "good-", feature(true, true)); len(got) != 0 {

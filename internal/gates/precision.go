@@ -148,13 +148,13 @@ func (g *Gates) Precision(now time.Time, batchID string, s Sample, count bool) (
 	}
 	if own != nil && own.coarser(floor) > coarseLimit {
 		b := PrecisionBreach{Batch: batchID, Coarse: own.coarser(floor), Of: len(own.ring), Floor: floor}
-		if g.limits.ApartBatches {
+		if g.limits.SeparateBatches {
 			g.precision.forget(batchID)
 		}
 		return b, true
 	}
 	coarser := g.precision.coarser(floor)
-	if coarser <= coarseLimit || g.limits.ApartBatches && coarser-g.precision.worst(floor) <= coarseLimit {
+	if coarser <= coarseLimit || g.limits.SeparateBatches && coarser-g.precision.worst(floor) <= coarseLimit {
 		return PrecisionBreach{}, false // a batch that may break it alone is judged first
 	}
 	return PrecisionBreach{Coarse: coarser, Of: len(g.precision.ring), Floor: floor}, true

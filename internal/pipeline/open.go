@@ -73,7 +73,7 @@ func newMapping(cfg *config.Config, log *slog.Logger) (*Mapping, error) {
 // openOptions converts the pipeline file's source to envelope options. The registry may be nil.
 func openOptions(source config.Source, schemas *registry.Client) (envelope.Options, error) {
 	o := envelope.Options{
-		Format: source.Format, Split: source.Split, Apart: source.Apart(), MaxFeatures: source.MaxFeatures, Unsupported: source.JSONFG.Unsupported,
+		Format: source.Format, Split: source.Split, SeparateFeatures: source.SeparateFeatures(), MaxFeatures: source.MaxFeatures, Unsupported: source.JSONFG.Unsupported,
 		Row: envelope.Row{
 			ID: source.Row.ID, Geometry: source.Row.Geometry, GeometryFormat: source.Row.GeometryFormat,
 			Properties: source.Row.Properties, DropMeasures: source.Row.DropMeasures,

@@ -24,7 +24,7 @@ import (
 func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *envelope.Content, marks retrytopics.Marks, denied error) (retrytopics.Result, error) {
 	c, err := p.collection(r, content)
 	c.result = retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(c.contents).String(), Marks: marks}}
-	if err == nil && !c.apart {
+	if err == nil && !c.separate {
 		err = denied
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *collection) end() retrytopics.Result {
 	slices.SortFunc(c.result.Failed, func(a, b retrytopics.FailedPart) int { return a.Part.Index - b.Part.Index })
 	c.result.Outputs = c.outputs
 	of := c.result.Parts
-	if c.apart || c.record.Remaining() != nil {
+	if c.separate || c.record.Remaining() != nil {
 		c.result.Of = len(c.Features)
 	} else {
 		c.result.Parts = 0

@@ -179,7 +179,7 @@ func (m *Mapping) checkRowKey(ctx context.Context, key []byte, target *transform
 // It skips features that are already finished.
 func (m *Mapping) tryParts(ctx context.Context, r *retrytopics.Record, content *envelope.Content, denied error) (Tried, error) {
 	c, err := m.collection(r, content)
-	if err == nil && !c.apart {
+	if err == nil && !c.separate {
 		err = denied
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func (m *Mapping) tryParts(ctx context.Context, r *retrytopics.Record, content *
 		switch {
 		case err == nil:
 			continue
-		case !c.apart:
+		case !c.separate:
 			return Tried{Version: version}, err
 		case first == nil:
 			first = err
@@ -220,7 +220,7 @@ func (m *Mapping) tryPart(ctx context.Context, c *collection, i int, keys partKe
 		return c.Faults[i]
 	}
 	var err error
-	if c.apart {
+	if c.separate {
 		_, err = m.governance.Marks(c.record.Headers, c.record.Control, f)
 	}
 	if err == nil {

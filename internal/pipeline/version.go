@@ -76,7 +76,7 @@ func (m *Mapping) newest(c *collection) (newest *int64, err error) {
 			continue
 		}
 		version, err := m.version(f)
-		if err != nil && c.apart {
+		if err != nil && c.separate {
 			continue
 		}
 		if err != nil {

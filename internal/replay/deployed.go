@@ -51,7 +51,7 @@ func (s *Service) Deployed(ctx context.Context, letter deadletters.Letter) ([]De
 		o := &others[i]
 		published, known := view.Mappings[o.Mapping]
 		if !known {
-			o.Unknown = "the instances have not published their pipeline file in " + s.cfg.Topics.Control + " (their log says why)"
+			o.Unknown = s.cfg.Topics.Control + " does not have their pipeline file: they could not write it (their log says why), or it was removed since they started"
 			continue
 		}
 		mapping, err := s.mappingOf(ctx, o.Mapping, published)

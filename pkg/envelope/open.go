@@ -119,10 +119,10 @@ func (o *Opener) collection(format Format, value []byte) (Content, error) {
 	switch {
 	case err == nil:
 		return Content{Format: format, Features: features, Text: value}, nil
-	case !o.options.Apart:
+	case !o.options.SeparateFeatures:
 		return Content{}, err
 	}
-	return o.apart(format, value, err)
+	return o.oneByOne(format, value, err)
 }
 
 // features reads the features of a FeatureCollection, all or none. A coordRefSys of the collection applies to each

@@ -22,9 +22,9 @@ type Options struct {
 	// Split is what happens to a FeatureCollection of GeoJSON or JSON-FG. Defaults to none.
 	Split Split
 
-	// Apart makes a feature of a collection that cannot be read a fault of its own, not of the record: see
+	// SeparateFeatures means that a feature of a collection that cannot be read does not fail the whole record: see
 	// Content.Faults.
-	Apart bool
+	SeparateFeatures bool
 
 	// MaxFeatures bounds the features of a collection. Defaults to 10000.
 	MaxFeatures int

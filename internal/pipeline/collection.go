@@ -28,7 +28,7 @@ type collection struct {
 	*envelope.Content
 	record   *retrytopics.Record
 	contents [][]byte // canonical bytes of each feature, for its content hash
-	apart    bool     // each feature is delivered, retried and dead-lettered separately
+	separate bool     // each feature is delivered, retried and dead-lettered separately
 	pieces   transform.Pieces
 	result   retrytopics.Result
 	outputs  []*kgo.Record
@@ -77,7 +77,7 @@ func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (
 		}
 		return c, content.Unread()
 	}
-	if c.apart = m.cfg.Source.Apart() && c.cut(); !c.apart {
+	if c.separate = m.cfg.Source.SeparateFeatures() && c.cut(); !c.separate {
 		return c, content.Unread()
 	}
 	return c, nil
@@ -105,7 +105,7 @@ func editedError(message string) error {
 // fails stores why a feature cannot be delivered. It returns an error of the whole record if the record is not split, or
 // the failure is not the feature's.
 func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopics.Identity, err error) error {
-	if _, held := errors.AsType[*retrytopics.UnavailableError](err); held || !c.apart || errors.Is(ctx.Err(), context.Canceled) {
+	if _, held := errors.AsType[*retrytopics.UnavailableError](err); held || !c.separate || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
 	if level := p.classify(err).Level; level == classify.LevelBatch || level == classify.LevelPipeline {
@@ -154,14 +154,14 @@ func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys)
 		return retrytopics.Identity{ContentHash: content}, c.Faults[i]
 	}
 	id = retrytopics.Identity{FeatureID: f.IDString(), BBox: f.BBoxString(), ContentHash: content}
-	if id.Marks, err = p.governance.Marks(c.record.Headers, c.record.Control, f); err != nil && c.apart {
+	if id.Marks, err = p.governance.Marks(c.record.Headers, c.record.Control, f); err != nil && c.separate {
 		return id, err
 	}
-	if _, err = p.version(f); err != nil && c.apart {
+	if _, err = p.version(f); err != nil && c.separate {
 		return id, err
 	}
 	target, value, err := p.calmly(ctx, c, i, content, keys)
-	for n := 0; c.apart && err != nil && n < maxImmediate && p.classify(err).Class == classify.RetryNow; n++ {
+	for n := 0; c.separate && err != nil && n < maxImmediate && p.classify(err).Class == classify.RetryNow; n++ {
 		target, value, err = p.calmly(ctx, c, i, content, keys)
 	}
 	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
@@ -171,7 +171,7 @@ func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys)
 		return id, err
 	}
 	out := p.output(c.record, []byte(target.IDString()), value, c.own(i, target, content)...)
-	if c.apart {
+	if c.separate {
 		if err := c.record.Fits(out); err != nil {
 			return id, err
 		}
@@ -184,7 +184,7 @@ func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys)
 // calmly is transform, but a panic is the failure of one feature if the record is split.
 func (p *Pipeline) calmly(ctx context.Context, c *collection, i int, content string, keys partKeys) (target *transform.Feature, value []byte, err error) {
 	defer func() {
-		if !c.apart {
+		if !c.separate {
 			return
 		}
 		if panicked := recover(); panicked != nil {
@@ -204,7 +204,7 @@ func (p *Pipeline) tell(ctx context.Context, c *collection, from, to int) error 
 	switch {
 	case err == nil:
 		return nil
-	case !c.apart || p.classify(err).Level != classify.LevelRow:
+	case !c.separate || p.classify(err).Level != classify.LevelRow:
 		return err
 	case to-from > 1:
 		middle := (from + to) / 2

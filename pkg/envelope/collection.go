@@ -6,16 +6,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// maxApart bounds in bytes how much of a collection is read when its features are read one by one. What surrounds them
+// maxOneByOne bounds in bytes how much of a collection is read when its features are read one by one. What surrounds them
 // counts for each feature.
-const maxApart = 64 << 20
+const maxOneByOne = 64 << 20
 
-// apart reads the features of a FeatureCollection one by one, because they cannot be read together for the given reason.
+// oneByOne reads the features of a FeatureCollection one by one, because they cannot be read together for the given reason.
 // It returns that reason if no single feature is at fault.
-func (o *Opener) apart(format Format, value []byte, reason error) (Content, error) {
+func (o *Opener) oneByOne(format Format, value []byte, reason error) (Content, error) {
 	pieces, ok := transform.CutCollection(value)
 	n := pieces.Len()
-	if !ok || n == 0 || n > o.options.MaxFeatures || n*pieces.Frame() > maxApart {
+	if !ok || n == 0 || n > o.options.MaxFeatures || n*pieces.Frame() > maxOneByOne {
 		return Content{}, reason
 	}
 	if _, err := o.features(format, pieces.Empty()); err != nil {
