@@ -62,7 +62,7 @@ func (a *app) printACLs(f *aclsFlags) error {
 	if err != nil {
 		return exit(cli.ExitUsage, err)
 	}
-	if a.asked && a.output != "table" {
+	if a.outputGiven && a.output != "table" {
 		return a.object(allowed)
 	}
 	return allowed.WriteCommands(a.env.Out, cfg.Kafka)

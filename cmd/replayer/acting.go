@@ -129,9 +129,7 @@ func (a *app) why(reason string) string {
 const forceVersionFlag = "force-version"
 
 // sendingFlags returns the names of the flags of [sending].
-func sendingFlags() []string {
-	return []string{"including-failing", "wait", mappingFlag, "canary", "ramp", "max-failed", "rate", "watch-group", "patience", "grace"}
-}
+func sendingFlags() []string { return flagNames(new(sending).register) }
 
 // sending holds the flags that control how dead letters are replayed.
 type sending struct {
@@ -143,14 +141,14 @@ type sending struct {
 func (s *sending) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.o.IncludingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
+	f.BoolVar(&s.o.Wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
 	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "go on although running instances have another mapping than the dry run")
 	f.IntVar(&s.o.Ramp.Canary, "canary", 0, "put this many dead letters back first and wait for the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each this many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
 	f.StringVar(&s.rate, "rate", "", "at most this many dead letters a second or minute, for example 500/s, 30/m")
-	f.BoolVar(&s.o.Wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
-	f.DurationVar(&s.o.Patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for this long; 0 is never")
 	f.StringVar(&s.o.WatchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
+	f.DurationVar(&s.o.Patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for this long; 0 is never")
 	f.DurationVar(&s.o.Grace, "grace", replay.UsualGrace, "without a pipeline: look this long whether dead letters of a wave die again (--canary, --max-failed)")
 }
 

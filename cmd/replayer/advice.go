@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/cli"
@@ -92,6 +93,17 @@ func again(flag, value string) string {
 		return ""
 	}
 	return " --" + flag + " " + cli.ShellWord(value)
+}
+
+// flagNames returns the names of the flags that functions register, in the order of their registration.
+func flagNames(register ...func(*cobra.Command)) (names []string) {
+	cmd := &cobra.Command{}
+	cmd.Flags().SortFlags = false
+	for _, on := range register {
+		on(cmd)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
 }
 
 // set gives a flag another value for all commands that are printed afterwards.

@@ -176,9 +176,9 @@ func purpose(act replay.Action) string {
 
 // done returns the numbers of dead letters that an action changed, the largest first: "4800 replayed, 2 edited".
 func done(act replay.Action) string {
-	var said []string
+	var parts []string
 	for _, kind := range act.Kinds() {
-		said = append(said, fmt.Sprintf("%d %s", act.Done[kind], strings.ReplaceAll(string(kind), "_", " ")))
+		parts = append(parts, fmt.Sprintf("%d %s", act.Done[kind], strings.ReplaceAll(string(kind), "_", " ")))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }

@@ -92,9 +92,9 @@ func (a *app) asks() bool { return a.env.In != nil && a.env.InTerminal && a.env.
 // ask asks the operator to type an answer.
 func (a *app) ask(ctx context.Context, question, want string) error {
 	fmt.Fprintf(a.env.Err, "%s to go on: ", cli.CleanText(question, cli.KeepLines))
-	said, err := a.answered(ctx)
-	if err == nil && said != want {
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %s; nothing was changed", cli.CleanText(said, cli.OneLine), want))
+	answer, err := a.answered(ctx)
+	if err == nil && answer != want {
+		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %s; nothing was changed", cli.CleanText(answer, cli.OneLine), want))
 	}
 	return err
 }
@@ -112,8 +112,8 @@ func (a *app) answered(ctx context.Context) (string, error) {
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case said := <-typed:
-		return said, nil
+	case answer := <-typed:
+		return answer, nil
 	}
 }
 

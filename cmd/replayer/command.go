@@ -56,17 +56,17 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 
 // app is one run of the program.
 type app struct {
-	env        Env
-	cmd        *cobra.Command // the command that runs
-	configFile string
-	argument   *string // the pipeline file as an argument
-	output     string
-	asked      bool // -o was given
-	by         string
-	reading    reading
-	lease      replay.LeaseOptions
-	noColor    bool
-	verbose    bool
+	env         Env
+	cmd         *cobra.Command // the command that runs
+	configFile  string
+	argument    *string // the pipeline file as an argument
+	output      string
+	outputGiven bool // -o was given
+	by          string
+	reading     reading
+	lease       replay.LeaseOptions
+	noColor     bool
+	verbose     bool
 
 	cfg     *config.Config // of the DLQ; nil before it is read
 	closing []func()       // close what the command opened
@@ -134,7 +134,7 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 	if err := a.choose(cmd); err != nil {
 		return err
 	}
-	a.asked = a.output != ""
+	a.outputGiven = a.output != ""
 	if a.output == "" {
 		a.output = "ndjson"
 		if a.env.Terminal {

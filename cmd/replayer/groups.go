@@ -29,7 +29,7 @@ each record that the consumer took from the source topic in the same time. Kafka
 transaction markers and aborted records have some too, so the share is at least what is shown.
 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
-which today's transform refuses them. They are payload: think of who sees the screen.`, dlq.ValuesOf, mostValued),
+which today's transform refuses them. They are payload: think of who sees the screen.`, dlq.ValuesOf, maxValuedGroups),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, values) },
 	}
 	sel.register(cmd)
@@ -55,7 +55,7 @@ func (a *app) runGroups(ctx context.Context, sel *selection, values bool) error 
 	if err != nil {
 		return err
 	}
-	for i, g := range groups[:min(len(groups), mostValued)] {
+	for i, g := range groups[:min(len(groups), maxValuedGroups)] {
 		if !values {
 			break
 		}
@@ -133,8 +133,8 @@ func shareText(share float64) string {
 }
 
 const (
-	mostValued = 20 // groups whose values are counted
-	mostValues = 5  // of a group that a table shows
+	maxValuedGroups = 20 // groups whose values are counted
+	maxValues       = 5  // of a group that a table shows
 )
 
 // valueNotes returns the refused values of a group as lines below its row.
@@ -142,7 +142,7 @@ func valueNotes(v *dlq.Values) []string {
 	if v.Known == 0 {
 		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", cli.Count(v.Asked, "dead letter"))}
 	}
-	shown := v.Each[:min(len(v.Each), mostValues)]
+	shown := v.Each[:min(len(v.Each), maxValues)]
 	lines, rest := make([]string, 0, len(shown)+1), v.Known
 	for _, one := range shown {
 		lines = append(lines, fmt.Sprintf("%*d × %s at %s", len(strconv.Itoa(shown[0].Letters)), one.Letters, one.Text, one.Path))

@@ -72,15 +72,15 @@ func (a *app) print(text string) error {
 // object writes one value: on one line for ndjson, indented for json.
 func (a *app) object(v any) error { return cli.WriteJSON(a.env.Out, v, a.output == "json") }
 
-// mostIndent is the deepest level of JSON that is indented.
-const mostIndent = 40
+// maxIndent is the deepest level of JSON that is indented.
+const maxIndent = 40
 
 // spread indents compact JSON: each member of an object is on its own line, but each list is on one line. Otherwise the ring of a polygon
 // would fill the screen with numbers.
 func spread(compact string) string {
 	var b strings.Builder
 	depth, lists, quoted := 0, 0, false
-	newLine := func() { b.WriteString("\n" + strings.Repeat("  ", min(depth, mostIndent))) }
+	newLine := func() { b.WriteString("\n" + strings.Repeat("  ", min(depth, maxIndent))) }
 	for i := 0; i < len(compact); i++ {
 		c := compact[i]
 		switch {

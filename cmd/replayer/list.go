@@ -175,13 +175,13 @@ func (a *app) runExport(ctx context.Context, sel *selection, format dlq.Format) 
 	if done.Letters == 0 {
 		return nothing()
 	}
-	said := cli.Count(done.Letters, "dead letter")
+	text := cli.Count(done.Letters, "dead letter")
 	if done.NoPlace > 0 {
-		said += fmt.Sprintf(", %d of them without a feature that can be decoded: their geometry is null", done.NoPlace)
+		text += fmt.Sprintf(", %d of them without a feature that can be decoded: their geometry is null", done.NoPlace)
 	}
 	if done.Gone > 0 {
-		said += fmt.Sprintf(", %d of them without bytes: the topic no longer has them", done.Gone)
+		text += fmt.Sprintf(", %d of them without bytes: the topic no longer has them", done.Gone)
 	}
-	_, err = fmt.Fprintln(a.env.Err, said)
+	_, err = fmt.Fprintln(a.env.Err, text)
 	return err
 }

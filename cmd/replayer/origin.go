@@ -51,9 +51,7 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 }
 
 // goingFlags returns the names of the flags of [going].
-func goingFlags() []string {
-	return []string{replayIDFlag, "to", originFlag, maxReplaysFlag, keepTimeFlag}
-}
+func goingFlags() []string { return flagNames(new(going).register) }
 
 // takeOrigins adds the targets of a plan as --origin to all commands that are printed afterwards.
 func (a *app) takeOrigins(p *plan.Plan) {

@@ -156,7 +156,7 @@ func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
 func TestSpread_sets_in_no_deeper_than_a_screen_is_wide(t *testing.T) {
 	const depth = 5000
 	text := spread(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
-	expect.That(t, len(text) <= depth*2*(2*mostIndent+10), "%d bytes", len(text))
+	expect.That(t, len(text) <= depth*2*(2*maxIndent+10), "%d bytes", len(text))
 }
 
 func TestSpread(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,14 +105,9 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 
 // ofPlan refuses flags whose value the plan fixes: the filter, the target and the rewrite.
 func ofPlan(cmd *cobra.Command) (err error) {
-	allowed := &cobra.Command{}
-	new(consent).register(allowed)
-	new(sending).register(allowed)
-	new(reading).registerIndex(allowed)
-	new(reading).registerDLQ(allowed)
-	new(creating).register(allowed)
+	allowed := append(flagNames(new(consent).register, new(sending).register, new(reading).registerOwn, new(creating).register), "plan", forceVersionFlag, programFlag)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && f.Name != "plan" && f.Name != forceVersionFlag && f.Name != programFlag && allowed.Flags().Lookup(f.Name) == nil && err == nil {
+		if f.Changed && !slices.Contains(allowed, f.Name) && err == nil {
 			err = cli.UsageError("--%s: the plan determines this: leave the flag out, or make another plan with it", f.Name)
 		}
 	})

@@ -25,7 +25,10 @@ const programFlag = "filter"
 
 // rewritingFlags returns the names of the flags of [rewriting].
 func rewritingFlags() []string {
-	return []string{"set", "expr", "patch", "merge", programFlag, "filter-timeout", "filter-network", "schema", "subject", "like"}
+	return flagNames(func(cmd *cobra.Command) {
+		new(rewriting).register(cmd, "")
+		new(rewriting).registerSubject(cmd, "")
+	})
 }
 
 // register adds the flags under a heading.

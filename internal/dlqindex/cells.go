@@ -36,7 +36,7 @@ const manyPlaces = 10_000
 func (d *DLQ) Cells(ctx context.Context, q Query, columns, rows int) (Cells, error) {
 	stop := q.watch()
 	defer stop()
-	return asked(ctx, d, "place", func(t *tx) (Cells, error) {
+	return inSnapshot(ctx, d, "place", func(t *tx) (Cells, error) {
 		g, err := d.counted(t, q, manyPlaces, columns, rows)
 		if err == nil && g == nil {
 			g, err = d.placed(t, q, columns, rows)
@@ -154,7 +154,7 @@ const smallest = 1.0 / (1 << 24)
 // grid counts places by cells. The cells of a view divide it evenly. Without a view they lie at multiples of their side, and the side
 // doubles until the columns and rows suffice for all places.
 type grid struct {
-	most        [2]int64 // columns and rows
+	size        [2]int64 // columns and rows
 	view        *deadletters.BBox
 	origin      [2]float64 // west and south of the cell 0, 0
 	side        [2]float64 // of each cell
@@ -167,7 +167,7 @@ type grid struct {
 }
 
 func newGrid(view *deadletters.BBox, side float64, columns, rows int) *grid {
-	g := &grid{most: [2]int64{int64(columns), int64(rows)}, view: view, side: [2]float64{side, side}, found: map[[2]int64]Cell{}, degrees: true}
+	g := &grid{size: [2]int64{int64(columns), int64(rows)}, view: view, side: [2]float64{side, side}, found: map[[2]int64]Cell{}, degrees: true}
 	if view != nil {
 		g.origin = [2]float64{view.West, view.South}
 		g.side = [2]float64{cellSize(view.West, g.unrolled(view.East), columns), cellSize(view.South, view.North, rows)}
@@ -201,7 +201,7 @@ func (g *grid) add(c Cell) {
 	var at [2]int64
 	for i, v := range [2]float64{c.X, c.Y} {
 		at[i] = int64(math.Floor((v - g.origin[i]) / g.side[i]))
-		if g.view != nil && (at[i] < 0 || at[i] >= g.most[i]) {
+		if g.view != nil && (at[i] < 0 || at[i] >= g.size[i]) {
 			g.outside += c.Letters
 			return
 		}
@@ -214,7 +214,7 @@ func (g *grid) add(c Cell) {
 	g.put(at, c)
 	for i := range at {
 		g.first[i], g.last[i] = min(g.first[i], at[i]), max(g.last[i], at[i])
-		for g.last[i]-g.first[i] >= g.most[i] {
+		for g.last[i]-g.first[i] >= g.size[i] {
 			g.double(i)
 		}
 	}

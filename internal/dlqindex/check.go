@@ -31,7 +31,7 @@ type Checked struct {
 // Check reads both topics again, up to where the index has read them, and compares every letter that they have with its
 // row: the record and the state. It also compares the counters with a recount. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
-	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}, found: Checked{Faults: []string{}}}
+	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, reports: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}, found: Checked{Faults: []string{}}}
 	if err := c.look(ctx); err != nil {
 		return Checked{}, err
 	}
@@ -52,10 +52,10 @@ func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked,
 type checker struct {
 	syncer
 	digests
-	want  map[uint64]digest              // by the digest of the letter's id
-	told  map[uint64]*deadletters.Letter // letters whose record reports that a replay failed in other software
-	kinds map[string]int
-	found Checked
+	want    map[uint64]digest              // by the digest of the letter's id
+	reports map[uint64]*deadletters.Letter // letters whose record reports that a replay failed in other software
+	kinds   map[string]int
+	found   Checked
 }
 
 func (c *checker) fault(kind, format string, args ...any) {
@@ -93,10 +93,10 @@ func (c *checker) readTopics(ctx context.Context) error {
 		want.letter, want.partition, want.offset = c.letter(l, raw), l.DLQ.Partition, l.DLQ.Offset
 		want.deaths = int16(min(int(want.deaths)+l.Deaths, math.MaxInt16)) // an edit is none
 		c.want[id] = want
-		if delete(c.told, id); deadletters.ReportsOutcome(l) {
+		if delete(c.reports, id); deadletters.ReportsOutcome(l) {
 			kept := *l
 			kept.Content = nil
-			c.told[id] = &kept
+			c.reports[id] = &kept
 		}
 		return nil
 	})
@@ -115,8 +115,8 @@ func (c *checker) readTopics(ctx context.Context) error {
 			}
 			if change.removed {
 				change.state = deadletters.State{Status: deadletters.Pending}
-			} else if l := c.told[id]; l != nil && change.problem == "" {
-				change.state = deadletters.ExternalOutcome(l, change.state, c.src.mostReplays())
+			} else if l := c.reports[id]; l != nil && change.problem == "" {
+				change.state = deadletters.ExternalOutcome(l, change.state, c.src.maxReplays())
 			}
 			want.state = c.state(change.state)
 			c.want[id] = want
@@ -128,12 +128,12 @@ func (c *checker) readTopics(ctx context.Context) error {
 // compare goes through the rows, and compares the counters with a recount. SQLite compares its indexes with the rows.
 func (c *checker) compare(t *tx) error {
 	if t.engine == SQLite {
-		var said string
-		if err := t.row("PRAGMA integrity_check(1)").Scan(&said); err != nil {
+		var result string
+		if err := t.row("PRAGMA integrity_check(1)").Scan(&result); err != nil {
 			return err
 		}
-		if said != "ok" {
-			return &DamagedError{Err: errors.New(said)}
+		if result != "ok" {
+			return &DamagedError{Err: errors.New(result)}
 		}
 	}
 	cols, recount := readColumns(), newTally()

@@ -54,13 +54,13 @@ func (s *Store) inspect(ctx context.Context) error {
 			(SELECT (SELECT count(*) FROM dead_letter_queue) AS letters, (SELECT coalesce(sum(letters), 0) FROM dead_letter_count) AS counted)`,
 		"PRAGMA quick_check(1)",
 	} {
-		var said string
-		err := s.db.QueryRowContext(bounded, check).Scan(&said)
+		var result string
+		err := s.db.QueryRowContext(bounded, check).Scan(&result)
 		if bounded.Err() != nil {
 			return ctx.Err() // there was no time for more
 		}
-		if err = damage(s.place, err); err == nil && said != "ok" {
-			err = &DamagedError{Place: s.place, Err: errors.New(said)}
+		if err = damage(s.place, err); err == nil && result != "ok" {
+			err = &DamagedError{Place: s.place, Err: errors.New(result)}
 		}
 		if _, damaged := errors.AsType[*DamagedError](err); damaged {
 			return err

@@ -65,7 +65,7 @@ func (t *tx) heard(dlq int64, letters []entry) (map[string]change, error) {
 		if !known || old.Status == "" { // the state cannot be read
 			continue
 		}
-		if state := deadletters.ExternalOutcome(l, old.State, t.session.mostReplays); state != old.State {
+		if state := deadletters.ExternalOutcome(l, old.State, t.session.maxReplays); state != old.State {
 			out[l.ID] = change{id: l.ID, state: state}
 		}
 	}
@@ -80,8 +80,8 @@ func entryIDs(letters []entry) []string {
 	return ids
 }
 
-// told returns the letters in the table whose record reports that a replay failed in other software.
-func (t *tx) told(dlq int64, ids []string) (map[string]deadletters.Letter, error) {
+// reports returns the letters in the table whose record reports that a replay failed in other software.
+func (t *tx) reports(dlq int64, ids []string) (map[string]deadletters.Letter, error) {
 	ofOthers := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !deadletters.OfOtherSoftware(id) })
 	out, err := t.letters(dlq, t.session.topic, ofOthers)
 	maps.DeleteFunc(out, func(_ string, l deadletters.Letter) bool { return !deadletters.ReportsOutcome(&l) })

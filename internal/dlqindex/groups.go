@@ -17,7 +17,7 @@ import (
 func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) {
 	stop := q.watch()
 	defer stop()
-	return asked(ctx, d, "group", func(t *tx) ([]deadletters.Group, error) {
+	return inSnapshot(ctx, d, "group", func(t *tx) ([]deadletters.Group, error) {
 		sums, err := d.sums(t, q)
 		if err == nil {
 			err = d.putBackIn(t, q, sums)
@@ -175,7 +175,7 @@ type Stats struct {
 
 // Stats reads the counters of a DLQ.
 func (d *DLQ) Stats(ctx context.Context) (Stats, error) {
-	return asked(ctx, d, "count", func(t *tx) (Stats, error) {
+	return inSnapshot(ctx, d, "count", func(t *tx) (Stats, error) {
 		out := Stats{Statuses: map[deadletters.Status]int{}}
 		for _, step := range []func(*tx, *Stats) error{d.statuses, d.putBack, d.pending, d.oldest} {
 			if err := step(t, &out); err != nil {

@@ -65,7 +65,7 @@ func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) 
 
 // Count returns how many letters a query selects. A limit does not bound it.
 func (d *DLQ) Count(ctx context.Context, q Query) (int, error) {
-	return asked(ctx, d, "count", func(t *tx) (int, error) { return d.count(t, q) })
+	return inSnapshot(ctx, d, "count", func(t *tx) (int, error) { return d.count(t, q) })
 }
 
 func (d *DLQ) count(t *tx, q Query) (n int, err error) {
@@ -78,7 +78,7 @@ func (d *DLQ) count(t *tx, q Query) (n int, err error) {
 
 // ByState counts the letters that a query selects by their status; the unreadable are under "". A limit does not bound it.
 func (d *DLQ) ByState(ctx context.Context, q Query) (map[deadletters.Status]int, error) {
-	return asked(ctx, d, "count", func(t *tx) (map[deadletters.Status]int, error) { return d.byState(t, q) })
+	return inSnapshot(ctx, d, "count", func(t *tx) (map[deadletters.Status]int, error) { return d.byState(t, q) })
 }
 
 func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
@@ -100,7 +100,7 @@ func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
 
 // Trend counts the letters of a query that died last in each of several equally long parts of a time that begins at from.
 func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Duration, parts int) ([]int, error) {
-	return asked(ctx, d, "count", func(t *tx) ([]int, error) {
+	return inSnapshot(ctx, d, "count", func(t *tx) ([]int, error) {
 		out := make([]int, parts)
 		at, c := "v.%s", d.condition(q)
 		if t.engine == PostgreSQL {
@@ -256,7 +256,7 @@ func (d *DLQ) Page(ctx context.Context, q Query, after *Cursor) (Page, error) {
 	if q.Limit <= 0 || q.Limit > maxPage {
 		q.Limit = maxPage
 	}
-	return asked(ctx, d, "select", func(t *tx) (page Page, err error) {
+	return inSnapshot(ctx, d, "select", func(t *tx) (page Page, err error) {
 		ahead := q
 		ahead.Limit++ // tells whether there is a next page
 		ids, err := d.choose(t, ahead, after)

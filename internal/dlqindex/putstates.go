@@ -36,7 +36,7 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 	if err != nil {
 		return err
 	}
-	told, err := t.told(dlq, ids)
+	reports, err := t.reports(dlq, ids)
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 			}
 			continue
 		}
-		if l, ok := told[c.id]; ok && c.problem == "" && !c.removed {
-			c.state = deadletters.ExternalOutcome(&l, c.state, t.session.mostReplays)
+		if l, ok := reports[c.id]; ok && c.problem == "" && !c.removed {
+			c.state = deadletters.ExternalOutcome(&l, c.state, t.session.maxReplays)
 		}
 		if c.removed {
 			c.state.Status = deadletters.Pending

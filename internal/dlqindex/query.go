@@ -51,14 +51,14 @@ func (q Query) watch() (stop func()) {
 	if q.Slow == nil {
 		return func() {}
 	}
-	told := make(chan struct{})
+	called := make(chan struct{})
 	timer := time.AfterFunc(patience, func() {
-		defer close(told)
+		defer close(called)
 		q.Slow()
 	})
 	return func() {
 		if !timer.Stop() {
-			<-told
+			<-called
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (s *Source) read() string {
 	return text
 }
 
-func (s *Source) mostReplays() int { return cmp.Or(s.MaxReplays, 3) }
+func (s *Source) maxReplays() int { return cmp.Or(s.MaxReplays, 3) }
 
 // Progress is how far a sync has come.
 type Progress struct {
@@ -105,7 +105,7 @@ func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress f
 		return Synced{}, wrapped("index "+src.DLQ, err)
 	}
 	defer y.session.close()
-	y.session.topic, y.session.mostReplays = src.DLQ, src.mostReplays()
+	y.session.topic, y.session.maxReplays = src.DLQ, src.maxReplays()
 	for range maxPasses {
 		err := y.pass(ctx)
 		if errors.Is(err, errMoved) {

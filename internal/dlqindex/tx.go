@@ -16,8 +16,8 @@ type session struct {
 	statements map[string]*sql.Stmt // by their text
 
 	// of a sync:
-	topic       string // the DLQ
-	mostReplays int    // from which a letter that failed again in other software is escalated
+	topic      string // the DLQ
+	maxReplays int    // from which a letter that failed again in other software is escalated
 }
 
 // session returns a connection; the caller closes it.
@@ -186,8 +186,8 @@ func (s *Store) row(ctx context.Context, text string, args ...any) *sql.Row {
 	return s.db.QueryRowContext(ctx, s.engine.sql(text), args...)
 }
 
-// asked answers a question about a DLQ in a transaction that sees a snapshot of the index. what is the verb in errors.
-func asked[T any](ctx context.Context, d *DLQ, what string, question func(*tx) (T, error)) (answer T, err error) {
+// inSnapshot answers a question about a DLQ in a transaction that sees a snapshot of the index. what is the verb in errors.
+func inSnapshot[T any](ctx context.Context, d *DLQ, what string, question func(*tx) (T, error)) (answer T, err error) {
 	err = d.store.reading(ctx, func(t *tx) (err error) {
 		answer, err = question(t)
 		return err

@@ -88,7 +88,7 @@ func (a *actions) action(e *audit.Event) *Action {
 }
 
 // Kinds returns the decisions that were made, the most frequent first.
-func (a *Action) Kinds() []audit.Decision { return mostFirst(a.Done) }
+func (a *Action) Kinds() []audit.Decision { return byCount(a.Done) }
 
 func (a *actions) sorted() []Action {
 	out := make([]Action, len(a.list))

@@ -19,8 +19,8 @@ type Audience struct {
 	Lag          int64 // records that it has not read, at most
 }
 
-// mostGroups limits the groups whose offsets are requested.
-const mostGroups = 1000
+// maxGroups limits the groups whose offsets are requested.
+const maxGroups = 1000
 
 // Audiences lists the consumer groups with committed offsets in the topics to which the dead letters of a plan go, by
 // topic and group.
@@ -35,8 +35,8 @@ func (s *Service) Audiences(ctx context.Context, p *plan.Plan) ([]Audience, erro
 		return nil, fmt.Errorf("list the consumer groups: %w", kafka.DeniedGroup("Describe", "*", err))
 	}
 	groups := listed.Groups()
-	if len(groups) > mostGroups {
-		return nil, fmt.Errorf("the cluster has %d consumer groups; the offsets of at most %d are looked up", len(groups), mostGroups)
+	if len(groups) > maxGroups {
+		return nil, fmt.Errorf("the cluster has %d consumer groups; the offsets of at most %d are looked up", len(groups), maxGroups)
 	}
 	var out []Audience
 	for group, answer := range admin.FetchManyOffsets(ctx, groups...) {

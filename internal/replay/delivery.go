@@ -46,10 +46,10 @@ func (d *delivery) sending(records []*kgo.Record) {
 }
 
 // room waits until records may be sent: until the unacknowledged bytes of each partition together with them are at
-// most most, or there are none. It returns the first error.
-func (d *delivery) room(ctx context.Context, records []*kgo.Record, most int) error {
+// limit, or there are none. It returns the first error.
+func (d *delivery) room(ctx context.Context, records []*kgo.Record, limit int) error {
 	for {
-		if fits, err := d.fits(records, most); fits || err != nil {
+		if fits, err := d.fits(records, limit); fits || err != nil {
 			return err
 		}
 		select {
@@ -60,11 +60,11 @@ func (d *delivery) room(ctx context.Context, records []*kgo.Record, most int) er
 	}
 }
 
-func (d *delivery) fits(records []*kgo.Record, most int) (bool, error) {
+func (d *delivery) fits(records []*kgo.Record, limit int) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range records {
-		if before := d.unsent[partition{r.Topic, r.Partition}]; before > 0 && before+sizeOf(r) > most {
+		if before := d.unsent[partition{r.Topic, r.Partition}]; before > 0 && before+sizeOf(r) > limit {
 			return false, d.err
 		}
 	}

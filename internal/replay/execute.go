@@ -130,11 +130,11 @@ func (r *replaying) openKeys(ctx context.Context) error {
 func (r *replaying) limits() limits {
 	r.newer.expire()
 	r.subject = false
-	most := limits{letters: r.rate.Batch(r.service.batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
+	out := limits{letters: r.rate.Batch(r.service.batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
 	if r.wave.size > 0 {
-		most.sends = max(r.wave.size-r.wave.sent, 1)
+		out.sends = max(r.wave.size-r.wave.sent, 1)
 	}
-	return most
+	return out
 }
 
 func (r *replaying) pace(ctx context.Context, letters int) error {

@@ -195,8 +195,8 @@ func (b *batch) full() bool {
 }
 
 // prepare decides about the next dead letters, as if everything prepared before were committed.
-func (s *session) prepare(ctx context.Context, most limits) (*batch, error) {
-	b := &batch{limits: most}
+func (s *session) prepare(ctx context.Context, of limits) (*batch, error) {
+	b := &batch{limits: of}
 	for !b.full() {
 		l, more, err := s.walk.next()
 		if err != nil {
@@ -269,11 +269,11 @@ func (s *session) prepareAhead(ctx context.Context, b *batch) {
 	if b.last || b.limits.alone {
 		return
 	}
-	a, most := &ahead{done: make(chan struct{})}, s.task.limits()
+	a, next := &ahead{done: make(chan struct{})}, s.task.limits()
 	s.ahead = a
 	go func() {
 		defer close(a.done)
-		a.batch, a.err = s.prepare(ctx, most)
+		a.batch, a.err = s.prepare(ctx, next)
 	}()
 }
 

@@ -169,9 +169,9 @@ func (s *Service) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) 
 
 // journaled writes a batch. If a directory keeps the states, the intent is on disk before the transaction begins, and
 // the outcome after it has ended. If the outcome is unknown, the next session finds it out.
-func (w *writer) journaled(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
+func (w *writer) journaled(ctx context.Context, e *encoded, separate bool) (refused *staged, err error) {
 	if w.files == nil {
-		if refused, err = w.write(ctx, e, apart); err == nil && refused == nil {
+		if refused, err = w.write(ctx, e, separate); err == nil && refused == nil {
 			w.trail = e.trail
 		}
 		return refused, err
@@ -184,7 +184,7 @@ func (w *writer) journaled(ctx context.Context, e *encoded, apart bool) (refused
 		return nil, err
 	}
 	if len(kept.Letters) > 0 {
-		if refused, err = w.write(ctx, sent, apart); err == nil {
+		if refused, err = w.write(ctx, sent, separate); err == nil {
 			err = w.files.Decide(refused == nil)
 		}
 	}

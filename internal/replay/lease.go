@@ -44,16 +44,16 @@ const (
 // from writing at once. The lease tells a starting replayer about a running one before it fences that one, and tells
 // the fenced replayer who fenced it.
 type lease struct {
-	service *Service
-	state   leaseState
-	record  control.Lease // the lease that this replayer writes
-	waiting func(holder string)
-	told    string // token of the lease for which Waiting was last called
-	job     *job   // job whose record each renewal writes; nil if the operation has no job
-	leases  *control.Leases
-	end     func(error)        // ends the command if the lease cannot be renewed or an operator cancels; set before a session begins
-	stop    context.CancelFunc // ends the renewals; nil before the first write
-	done    sync.WaitGroup
+	service   *Service
+	state     leaseState
+	record    control.Lease // the lease that this replayer writes
+	waiting   func(holder string)
+	announced string // token of the lease for which Waiting was last called
+	job       *job   // job whose record each renewal writes; nil if the operation has no job
+	leases    *control.Leases
+	end       func(error)        // ends the command if the lease cannot be renewed or an operator cancels; set before a session begins
+	stop      context.CancelFunc // ends the renewals; nil before the first write
+	done      sync.WaitGroup
 }
 
 func (s *Service) newLease(op operation) *lease {
@@ -102,9 +102,9 @@ func (l *lease) await(ctx context.Context) error {
 			return l.refused(now)
 		case leaseWait:
 		}
-		if l.state.alive && l.told != now.Token && l.waiting != nil {
+		if l.state.alive && l.announced != now.Token && l.waiting != nil {
 			l.waiting(now.String())
-			l.told = now.Token
+			l.announced = now.Token
 		}
 		if err := kafka.Pause(ctx, min(leaseLook, l.service.leaseLife/4)); err != nil {
 			return fmt.Errorf("stopped while waiting for another replayer: %w", err)

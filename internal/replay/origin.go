@@ -19,28 +19,28 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// mostTargets bounds the number of topics that are looked up. Anybody who can write to the DLQ can name any number of
+// maxTargets bounds the number of topics that are looked up. Anybody who can write to the DLQ can name any number of
 // topics in headers.
-const mostTargets = 1000
+const maxTargets = 1000
 
 // origins decides where the dead letters of a DLQ without a pipeline go. The topic in a header is untrusted input. An
 // origins is for one goroutine at a time.
 type origins struct {
-	client *kgo.Client
-	topics config.Topics
-	to     string   // topic of all dead letters; "" sends each to its origin
-	named  []string // the only topics that headers may name; nil is any
-	most   int      // number of times that one dead letter may be put back
-	known  map[string]target.Topic
-	keep   bool             // keep the timestamps of the dead letters
-	now    func() time.Time // the clock
+	client     *kgo.Client
+	topics     config.Topics
+	to         string   // topic of all dead letters; "" sends each to its origin
+	named      []string // the only topics that headers may name; nil is any
+	maxReplays int      // number of times that one dead letter may be put back
+	known      map[string]target.Topic
+	keep       bool             // keep the timestamps of the dead letters
+	now        func() time.Time // the clock
 }
 
 // origins prepares the lookup of targets. It returns an error if all dead letters are to go to a topic that cannot
 // take them.
 func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) {
 	o := &origins{
-		client: s.client, topics: s.cfg.Topics, to: p.To, named: p.Origins, most: cmp.Or(p.MaxReplays, usualReplays), known: map[string]target.Topic{},
+		client: s.client, topics: s.cfg.Topics, to: p.To, named: p.Origins, maxReplays: cmp.Or(p.MaxReplays, usualReplays), known: map[string]target.Topic{},
 		keep: p.KeepTimestamp, now: s.now,
 	}
 	if p.To == "" {
@@ -58,8 +58,8 @@ func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t
 	switch {
 	case l.Dialect == deadletters.Native:
 		return t, "a Switchback pipeline wrote it and keeps its states: name the pipeline file with -c"
-	case replays >= o.most:
-		return t, fmt.Sprintf("it was put back %d times and died again; the maximum is %d (--max-replays)", replays, o.most)
+	case replays >= o.maxReplays:
+		return t, fmt.Sprintf("it was put back %d times and died again; the maximum is %d (--max-replays)", replays, o.maxReplays)
 	case name != "":
 	case l.Control.Source.Topic == "":
 		return t, "no header names the topic that it came from: name a topic with --to"
@@ -98,8 +98,8 @@ func (o *origins) target(ctx context.Context, name string) target.Topic {
 	if t, known := o.known[name]; known {
 		return t
 	}
-	if len(o.known) >= mostTargets {
-		return target.Topic{Refused: fmt.Sprintf("the dead letters name more than %d topics; name the right ones with --origin", mostTargets)}
+	if len(o.known) >= maxTargets {
+		return target.Topic{Refused: fmt.Sprintf("the dead letters name more than %d topics; name the right ones with --origin", maxTargets)}
 	}
 	t := target.Topic{Name: name, Refused: o.forbidden(name)}
 	if t.Refused == "" {

@@ -90,8 +90,8 @@ func (o *outcomes) outcome(sent int) Outcome {
 	return out
 }
 
-// mostFirst returns the keys ordered by count, largest first.
-func mostFirst[K ~string](counts map[K]int) []K {
+// byCount returns the keys ordered by count, largest first.
+func byCount[K ~string](counts map[K]int) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
@@ -100,7 +100,7 @@ func mostFirst[K ~string](counts map[K]int) []K {
 // reasonsText lists at most three reasons, the most frequent first.
 func reasonsText(reasons map[string]int) string {
 	var parts []string
-	for i, word := range mostFirst(reasons) {
+	for i, word := range byCount(reasons) {
 		if i == 3 {
 			parts = append(parts, "…")
 			break

@@ -68,7 +68,7 @@ func (a *ages) add(source header.Position) {
 	offset := source.Offset
 	source.Offset = 0
 	before, known := a.youngest[source]
-	if a.mixed || known && offset < before || len(a.youngest) >= mostTargets {
+	if a.mixed || known && offset < before || len(a.youngest) >= maxTargets {
 		a.mixed = true
 		return
 	}

@@ -118,7 +118,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		}
 	}
 	if s.alone {
-		p.head.MaxReplays = to.origins.most
+		p.head.MaxReplays = to.origins.maxReplays
 		p.head.Seen, p.head.Doubt, err = s.seeNewer(ctx, p)
 	} else {
 		p.head.Doubt = p.newest.doubt

@@ -14,15 +14,15 @@ import (
 // standing has the state of every dead letter from the status topic. It needs about 150 bytes for each, so that a
 // replay of a million dead letters fits in memory. It keeps only the fields that decisions need.
 type standing struct {
-	marks   map[idKey]mark
-	broken  map[string]string     // dead letters whose last state record is unreadable, with the error
-	holders map[contentKey]uint32 // content that was put back and has not failed again, with the index of its dead letter in ids
-	ids     idList
-	words   words                // replay IDs, operators, topics and reasons
-	most    int                  // number of replays after which a dead letter that failed again is escalated
-	heads   map[int32]audit.Head // last link of each chain of the audit topic
-	ends    map[int32]int64      // offsets up to which the status topic was read
-	foreign Foreign              // outcomes that do not count
+	marks      map[idKey]mark
+	broken     map[string]string     // dead letters whose last state record is unreadable, with the error
+	holders    map[contentKey]uint32 // content that was put back and has not failed again, with the index of its dead letter in ids
+	ids        idList
+	words      words                // replay IDs, operators, topics and reasons
+	maxReplays int                  // number of replays after which a dead letter that failed again is escalated
+	heads      map[int32]audit.Head // last link of each chain of the audit topic
+	ends       map[int32]int64      // offsets up to which the status topic was read
+	foreign    Foreign              // outcomes that do not count
 
 	sent map[sentKey]int64 // youngest source offset that went to another topic, by key
 
@@ -65,10 +65,10 @@ type mark struct {
 	offset    int64 // its offset
 }
 
-func newStanding(most int, watched string) *standing {
+func newStanding(maxReplays int, watched string) *standing {
 	return &standing{
 		watched: touched{watched, map[idKey]deadletters.Status{}}, own: touched{"", map[idKey]deadletters.Status{}},
-		most: most, sent: map[sentKey]int64{},
+		maxReplays: maxReplays, sent: map[sentKey]int64{},
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: newWords(),
 	}
@@ -199,7 +199,7 @@ func (s *standing) hear(l *deadletters.Letter) {
 	if m := s.marks[keyOf(l.ID)]; m.has(looked) {
 		state.DLQ = header.Position{Topic: l.DLQ.Topic, Partition: m.partition, Offset: m.offset}
 	}
-	if heard := deadletters.ExternalOutcome(l, state, s.most); heard != state {
+	if heard := deadletters.ExternalOutcome(l, state, s.maxReplays); heard != state {
 		s.set(heard)
 	}
 }

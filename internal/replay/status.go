@@ -73,11 +73,11 @@ func (o *Overview) report(ctx context.Context, replayID string, q OutcomeQuery) 
 	if err := o.read(ctx); err != nil {
 		return Report{}, LetterOutcomes{}, err
 	}
-	said, err := o.hear(ctx, replayID)
+	failures, err := o.hear(ctx, replayID)
 	if err != nil {
 		return Report{}, LetterOutcomes{}, err
 	}
-	failed, restore := o.standing.hearAll(said)
+	failed, restore := o.standing.hearAll(failures)
 	defer restore()
 	v := verdicts{failed: failed, heardSince: o.service.now().Add(-o.service.cfg.DeadLetters.UnheardAfter.Std())}
 	report := o.standing.report(replayID, v)
@@ -111,10 +111,10 @@ func (v verdicts) of(key idKey, m mark) fate {
 
 // hearing contains the failures of one replay in other software.
 type hearing struct {
-	topic kadm.TopicID // of the DLQ
-	since time.Time    // where the reading began
-	next  map[int32]int64
-	said  []deadletters.Letter // dead letters that failed, without content
+	topic    kadm.TopicID // of the DLQ
+	since    time.Time    // where the reading began
+	next     map[int32]int64
+	failures []deadletters.Letter // dead letters that failed, without content
 }
 
 // hear returns the dead letters that failed again in other software, from the DLQ. It reads what is new since the last
@@ -135,26 +135,26 @@ func (o *Overview) hear(ctx context.Context, replayID string) ([]deadletters.Let
 	h.next, err = o.service.listen(ctx, replayID, h.next, h.since, func(l *deadletters.Letter) {
 		heard := *l
 		heard.Key, heard.Content = slices.Clone(l.Key), nil
-		h.said = append(h.said, heard)
+		h.failures = append(h.failures, heard)
 	})
 	if err != nil {
 		return nil, err
 	}
 	o.hearings[replayID] = &h
-	return h.said, nil
+	return h.failures, nil
 }
 
 // hearAll applies the failures to the standing (see [standing.hear]) until restore is called. The states that are
 // read next must follow the written states.
-func (s *standing) hearAll(said []deadletters.Letter) (failed map[idKey]bool, restore func()) {
+func (s *standing) hearAll(failures []deadletters.Letter) (failed map[idKey]bool, restore func()) {
 	failed, before := map[idKey]bool{}, map[idKey]mark{}
-	for i := range said {
-		key := keyOf(said[i].ID)
+	for i := range failures {
+		key := keyOf(failures[i].ID)
 		if m, known := s.marks[key]; known && !failed[key] {
 			before[key] = m
 		}
 		failed[key] = true
-		s.hear(&said[i])
+		s.hear(&failures[i])
 	}
 	return failed, func() { maps.Copy(s.marks, before) }
 }

@@ -186,8 +186,8 @@ func (r *replaying) closing() *audit.Event {
 	return e
 }
 
-// mostThrough bounds the partitions that a job and an audit event name.
-const mostThrough = 100
+// maxThrough bounds the partitions that a job and an audit event name.
+const maxThrough = 100
 
 // through names the last record in each partition that the group must pass.
 func (w *watch) through() string {
@@ -195,7 +195,7 @@ func (w *watch) through() string {
 	at := slices.SortedFunc(maps.Keys(w.last), func(a, b partition) int {
 		return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.id, b.id))
 	})
-	for _, p := range at[:min(len(at), mostThrough)] {
+	for _, p := range at[:min(len(at), maxThrough)] {
 		parts = append(parts, fmt.Sprintf("%s/%d/%d", p.topic, p.id, w.last[p]))
 	}
 	if more := len(at) - len(parts); more > 0 {

@@ -149,18 +149,18 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 	return w.journaled(ctx, e, true)
 }
 
-// write commits a batch in one transaction. If apart is true, it sends each record in its own batch: only then is a
+// write commits a batch in one transaction. If separate is true, it sends each record in its own batch: only then is a
 // refusal for size certain to concern that record.
 //
 // The transaction continues after ctx is canceled, within its own time limit: an abort would only waste its work.
-func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
+func (w *writer) write(ctx context.Context, e *encoded, separate bool) (refused *staged, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeouts*w.service.transactionTimeout)
 	defer cancel()
 	began := time.Now()
 	if err := w.client.BeginTransaction(); err != nil {
 		return nil, fmt.Errorf("begin a replay transaction: %w", named(err))
 	}
-	refused, err = w.produce(ctx, e, apart)
+	refused, err = w.produce(ctx, e, separate)
 	if err != nil || refused != nil {
 		return refused, w.timedOut(w.abort(ctx, err), began)
 	}
@@ -202,17 +202,17 @@ func (w *writer) abort(ctx context.Context, cause error) error {
 
 // produce sends the records of a batch and waits for the acknowledgments. It limits the unacknowledged bytes, so that
 // the client builds no batch larger than a topic takes.
-func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, error) {
-	most := unsentBytes
-	if apart {
-		most = 0
+func (w *writer) produce(ctx context.Context, e *encoded, separate bool) (*staged, error) {
+	limit := unsentBytes
+	if separate {
+		limit = 0
 	}
 	f := newDelivery(deadletters.TransactionalID(w.service.cfg.Source.Topic), w.written)
 	w.send(ctx, f, nil, e.own)
 	for i := range e.staged {
 		records, err := e.letter(i)
 		if err == nil {
-			err = f.room(ctx, records, most)
+			err = f.room(ctx, records, limit)
 		}
 		if err != nil {
 			return f.end(err)

@@ -28,12 +28,12 @@ var (
 	oneStep  = regexp.MustCompile(`(?s)\.\s*([\pL_][\pL\pN_]*)|\[\s*("(?:[^"\\]|\\.)*"|[0-9]+)\s*\]`)
 )
 
-// mostAssignments bounds the assignments of a rewrite.
-const mostAssignments = 100
+// maxAssignments bounds the assignments of a rewrite.
+const maxAssignments = 100
 
 func parseAssignments(texts []string) ([]assignment, error) {
-	if len(texts) > mostAssignments {
-		return nil, fmt.Errorf("%w: %d expressions; the maximum is %d", ErrRewrite, len(texts), mostAssignments)
+	if len(texts) > maxAssignments {
+		return nil, fmt.Errorf("%w: %d expressions; the maximum is %d", ErrRewrite, len(texts), maxAssignments)
 	}
 	var out []assignment
 	for _, text := range texts {

@@ -19,7 +19,7 @@ import (
 const (
 	maxProgram = 64 << 10 // bytes of its text
 	maxPrinted = 16 << 20 // bytes of a value that it prints
-	maxSaid    = 300      // bytes of its standard error in a message
+	maxStderr  = 300      // bytes of its standard error in a message
 	longest    = 3600     // seconds
 )
 
@@ -74,8 +74,8 @@ func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 	if p.isolated() {
 		withoutNetwork(cmd)
 	}
-	printed, said := &bounded{most: maxPrinted}, &bounded{most: maxSaid, cut: true}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(bytes.Clone(oneLine(value)), '\n')), printed, said
+	printed, stderr := &bounded{limit: maxPrinted}, &bounded{limit: maxStderr, cut: true}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(bytes.Clone(oneLine(value)), '\n')), printed, stderr
 	err := cmd.Run()
 	if cmd.Process != nil {
 		_ = endGroup(cmd) // usually no process remains
@@ -95,7 +95,7 @@ func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 		return nil, fmt.Errorf("run the program: %w", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the program ended with %w%s", ErrRewrite, err, said.told())
+		return nil, fmt.Errorf("%w: the program ended with %w%s", ErrRewrite, err, stderr.line())
 	}
 	return result(value, bytes.TrimRight(printed.text.Bytes(), "\r\n"))
 }
@@ -115,14 +115,14 @@ func result(before, after []byte) ([]byte, error) {
 
 // bounded is a buffer with a limit. Beyond the limit it drops the text or returns an error.
 type bounded struct {
-	text bytes.Buffer
-	most int
-	cut  bool
-	over bool
+	text  bytes.Buffer
+	limit int
+	cut   bool
+	over  bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), b.most-b.text.Len())
+	n := min(len(p), b.limit-b.text.Len())
 	b.text.Write(p[:n])
 	if n < len(p) && !b.cut {
 		b.over = true
@@ -131,8 +131,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// told returns the standard error of a program on one line.
-func (b *bounded) told() string {
+// line returns the standard error of a program on one line.
+func (b *bounded) line() string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(b.text.String(), string(utf8.RuneError))), " ")
 	if text == "" {
 		return ""

@@ -20,8 +20,8 @@ import (
 // ErrManyKeys marks topics with new values of more keys than fit in memory. Match it with errors.Is.
 var ErrManyKeys = errors.New("too many keys have newer values to keep them in memory")
 
-// mostKeys bounds the number of keys if Newest.Keys is nil.
-const mostKeys = 1_000_000
+// maxKeys bounds the number of keys if Newest.Keys is nil.
+const maxKeys = 1_000_000
 
 // Newest has the newest value of each key of compacted topics. Tombstones count as values. It is for one goroutine at
 // a time.
@@ -87,7 +87,7 @@ func (n *Newest) Read(ctx context.Context, client *kgo.Client, topic string) err
 
 func (n *Newest) add(key idempotency.KeyHash, r *kgo.Record) error {
 	if n.Keys != nil {
-		if _, asked := slices.BinarySearchFunc(n.Keys, key, compareKeys); !asked {
+		if _, wanted := slices.BinarySearchFunc(n.Keys, key, compareKeys); !wanted {
 			return nil
 		}
 	}
@@ -104,7 +104,7 @@ func (n *Newest) add(key idempotency.KeyHash, r *kgo.Record) error {
 	}
 	v, known := values[key]
 	switch {
-	case !known && n.kept >= mostKeys && n.Keys == nil:
+	case !known && n.kept >= maxKeys && n.Keys == nil:
 		return fmt.Errorf("%w: %d", ErrManyKeys, n.kept)
 	case !known:
 		n.kept++

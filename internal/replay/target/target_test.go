@@ -72,7 +72,7 @@ func TestNewest_C4_offsetsInOnePartitionAndTimestampsElsewhere(t *testing.T) {
 }
 
 func TestNewest_C4_keysAreBounded(t *testing.T) {
-	n := Newest{kept: mostKeys - 1}
+	n := Newest{kept: maxKeys - 1}
 	var err error
 	for i := range 2 {
 		err = n.add(idempotency.HashKey(fmt.Append(nil, i)), &kgo.Record{Topic: "a"})
