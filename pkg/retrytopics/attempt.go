@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
@@ -18,33 +17,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/attempt"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/fit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
-
-// outputError marks an output that the broker will never accept.
-type outputError struct{ err error }
-
-func (e *outputError) Error() string {
-	return fmt.Sprintf("the output of this record cannot be written: %v", e.err)
-}
-func (e *outputError) Unwrap() error { return e.err }
-
-// FailureCode distinguishes an output that is too large from one that the broker refuses for another reason.
-func (e *outputError) FailureCode() classify.Code {
-	_, keyless := errors.AsType[*keylessError](e.err)
-	switch {
-	case keyless:
-		return classify.CodeNullKey
-	case errors.Is(e.err, kerr.InvalidRecord), errors.Is(e.err, kerr.InvalidTimestamp):
-		return classify.CodeBrokerRejected
-	}
-	return classify.CodeOutputTooLarge
-}
-
-// FailureStage returns the stage in which outputs are written.
-func (e *outputError) FailureStage() classify.Stage { return classify.StageProduce }
 
 // worker makes one attempt after another. It allocates small objects that many attempts need in slabs.
 type worker struct {
@@ -132,7 +109,7 @@ func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool
 		return d, true
 	}
 	if topic := e.cfg.Retries.Tiers[d.Tier].Topic; !e.holds(topic, t) {
-		t.refused = cmp.Or(t.refused, error(&noTierError{topic}))
+		t.refused = cmp.Or(t.refused, error(&fit.NoTierError{Topic: topic}))
 		return policy.Decision{}, true
 	}
 	*st = next

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/fit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
@@ -90,7 +91,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedu
 		t.made = &before
 	}
 	if refused != nil && refused.output {
-		t.refused = &outputError{refused.err}
+		t.refused = &fit.OutputError{Err: refused.err}
 	}
 	t.pointerOnly = refused != nil && !refused.output
 	a.Task = &t.Task

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/fit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
@@ -269,11 +270,11 @@ func pointTo(found *recordbatch.Large) largeItem {
 	switch {
 	case found.KeySHA256 != [sha256.Size]byte{}:
 		p.Key = &found.KeySHA256
-	case len(r.Key) > pointerKey:
+	case len(r.Key) > fit.PointerKey:
 		sum := sha256.Sum256(r.Key)
 		p.Key, r.Key = &sum, nil
 	}
-	return largeItem{record: r, pointer: p, refused: &sizeError{why: found.Why}}
+	return largeItem{record: r, pointer: p, refused: &fit.SizeError{Why: found.Why}}
 }
 
 // pointToUnread makes the pointer to an unreadable offset.
@@ -281,5 +282,5 @@ func pointToUnread(of *recordbatch.Large, offset int64) largeItem {
 	at := header.Position{Topic: of.Topic, Partition: of.Partition, Offset: offset}
 	r := *of.Record
 	r.Offset = offset
-	return largeItem{record: &r, pointer: &header.Pointer{Position: at}, refused: &batchError{errors.New(of.Why)}}
+	return largeItem{record: &r, pointer: &header.Pointer{Position: at}, refused: &fit.BatchError{Err: errors.New(of.Why)}}
 }

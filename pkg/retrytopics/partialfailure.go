@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/fit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -130,16 +131,15 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
 	}
 	bytes := 0
-	limit, told := e.limits.Load().Of(e.cfg.DLQ)
 	for _, d := range dead {
 		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
 		d.value = failed[at].Value()
 		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
-		n := recordbatch.Bytes(r) + header.MaxBytes
-		if bytes += n; bytes > maxDeadPartBytes {
+		size := recordbatch.Bytes(r)
+		if bytes += size + header.MaxBytes; bytes > maxDeadPartBytes {
 			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
 		}
-		if told && n > limit && !e.limits.Load().Compressor().Fits(r, limit-header.MaxBytes) {
+		if !fit.Kept(e.limits.Load(), e.cfg.DLQ, r, size) {
 			return "and the topic " + e.cfg.DLQ + " does not take each of them"
 		}
 	}

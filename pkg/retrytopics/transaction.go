@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/fit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -223,7 +223,7 @@ func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (b
 		case !f.Alone && t != nil:
 			s.suspects[f.Record] = true
 		case t == nil, t.event.Decision.Outcome == policy.OutcomeDeadLettered && t.pointer != nil:
-			sent.FailAt(f.Record.Topic, &refusedError{f.Record.Topic, f.Err})
+			sent.FailAt(f.Record.Topic, &fit.RefusedError{Topic: f.Record.Topic, Err: f.Err})
 		default:
 			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.Record.Topic}, s.explain(f))
 			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.Record, s.e.cfg.DLQ)}
@@ -238,7 +238,7 @@ func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (b
 func (s *session) explain(f kafka.Refusal) error {
 	compacted, told := s.layout.Limits.Compacts(f.Record.Topic)
 	if errors.Is(f.Err, kerr.InvalidRecord) && f.Record.Key == nil && (compacted || !told) {
-		return &keylessError{f.Record.Topic, f.Err}
+		return &fit.KeylessError{Topic: f.Record.Topic, Err: f.Err}
 	}
 	return f.Err
 }
@@ -277,21 +277,6 @@ func (t *task) kept() bool {
 func (t *task) wrote(r *kgo.Record, dlq string) bool {
 	return slices.Contains(t.result.Outputs, r) || !t.kept() && r.Topic != dlq
 }
-
-// refusedError means that a topic of the engine does not accept what the engine writes.
-type refusedError struct {
-	topic string
-	err   error
-}
-
-func (e *refusedError) Error() string {
-	advice := fmt.Sprintf("raise its max.message.bytes to that of the source plus %d", topics.HeaderRoom)
-	if errors.Is(e.err, kerr.InvalidRecord) {
-		advice = "its cleanup.policy must be delete: a compacted topic takes no record without a key"
-	}
-	return fmt.Sprintf("topic %s refuses a record that the engine writes: %v; %s (nothing is lost)", e.topic, e.err, advice)
-}
-func (e *refusedError) Unwrap() error { return e.err }
 
 // finish is the orderly end: running handlers finish, their results are committed, and the instance leaves the group.
 func (s *session) finish(ctx context.Context) error {
