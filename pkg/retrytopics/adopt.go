@@ -9,7 +9,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
@@ -70,14 +69,11 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	if !layout.States {
 		return nil, fmt.Errorf("%w: there is no state topic %s with %d partitions, so there is no memory to adopt", ErrTopics, e.cfg.Ordering.StateTopic, layout.Partitions)
 	}
-	s := e.unconnected(ctx, layout.MaxMetadata)
-	defer s.stopWork()
-	s.adm, s.layout = adm, layout
 	states := map[int32]*partitionState{}
 	for p := range int32(layout.Partitions) {
 		states[p] = e.newState(p)
 	}
-	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r) })
+	err = e.replay(ctx, adm, e.cfg.Ordering.StateTopic, time.Time{}, states, (*partitionState).restoreState)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +81,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // the group's offsets expired too: it has no commits
 		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
-	ledgers, err := s.ledgers(ctx, states)
+	ledgers, err := e.ledgers(ctx, adm, states)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +110,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	if len(a.shards) == 0 {
 		return a, nil
 	}
-	return a, s.countAdoption(ctx, a, committed)
+	return a, e.countAdoption(ctx, adm, a, committed)
 }
 
 // add records the mismatches of one partition.
@@ -210,15 +206,15 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 }
 
 // ledgers restores the partitions' ledgers and returns the end offset of each ledger partition.
-func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState) (map[int32]int64, error) {
-	d, ends := s.e.cfg.Dedupe, map[int32]int64{}
+func (e *Engine) ledgers(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) (map[int32]int64, error) {
+	d, ends := e.cfg.Dedupe, map[int32]int64{}
 	if !d.on() {
 		return ends, nil
 	}
-	if err := s.restoreLedgers(ctx, states, time.Now()); err != nil {
+	if err := e.restoreLedgers(ctx, adm, states, time.Now()); err != nil {
 		return nil, err
 	}
-	listed, err := s.adm.ListEndOffsets(ctx, d.LedgerTopic)
+	listed, err := adm.ListEndOffsets(ctx, d.LedgerTopic)
 	if err != nil {
 		return nil, fmt.Errorf("end of %s: %w", d.LedgerTopic, err)
 	}
@@ -227,20 +223,20 @@ func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState)
 }
 
 // countAdoption counts waiting records and dead letters by their offsets.
-func (s *session) countAdoption(ctx context.Context, a *Adoption, committed kadm.OffsetResponses) error {
-	written := s.e.cluster.Records()[1:]
-	starts, err := s.adm.ListStartOffsets(ctx, written...)
+func (e *Engine) countAdoption(ctx context.Context, adm *kadm.Client, a *Adoption, committed kadm.OffsetResponses) error {
+	written := e.cluster.Records()[1:]
+	starts, err := adm.ListStartOffsets(ctx, written...)
 	if err != nil {
 		return err
 	}
-	ends, err := s.adm.ListEndOffsets(ctx, written...)
+	ends, err := adm.ListEndOffsets(ctx, written...)
 	if err != nil {
 		return err
 	}
 	ends.Each(func(end kadm.ListedOffset) {
 		start, _ := starts.Lookup(end.Topic, end.Partition)
 		n := end.Offset - start.Offset
-		if end.Topic == s.e.cfg.DLQ {
+		if end.Topic == e.cfg.DLQ {
 			a.DeadLetters += n
 			return
 		}
