@@ -59,7 +59,7 @@ var walls = map[string]string{
 	"pkg/retrytopics/internal/attempt":  "pkg/classify pkg/retrytopics/header",
 	"pkg/retrytopics/internal/fit":      "internal/recordbatch pkg/classify pkg/retrytopics/header pkg/retrytopics/internal/kafka pkg/retrytopics/internal/topics",
 	"pkg/retrytopics/internal/kafka":    "internal/recordbatch pkg/classify pkg/retrytopics/internal/offsets",
-	"pkg/retrytopics/internal/memory":   "internal/keyorder pkg/idempotency pkg/retrytopics/header pkg/retrytopics/policy pkg/retrytopics/statetopic",
+	"pkg/retrytopics/internal/memory":   "internal/keyorder pkg/idempotency pkg/retrytopics/header pkg/retrytopics/internal/offsets pkg/retrytopics/policy pkg/retrytopics/statetopic",
 	"pkg/retrytopics/internal/offsets":  "",
 	"pkg/retrytopics/internal/schedule": "",
 	"pkg/retrytopics/internal/topics":   "pkg/retrytopics/header pkg/retrytopics/internal/kafka pkg/retrytopics/policy pkg/retrytopics/statetopic",

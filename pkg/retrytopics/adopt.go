@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
@@ -41,7 +42,7 @@ type Adoption struct {
 // adopted is the outcome of an adoption for one partition.
 type adopted struct {
 	partition  int32
-	mismatches []Mismatch
+	mismatches []memory.Mismatch
 	next       *statetopic.Checkpoint
 	loosened   map[string]keyorder.State // keys that no longer wait for their turn
 }
@@ -86,20 +87,20 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		return nil, err
 	}
 	a := &Adoption{}
-	now := e.expectedTopics(layout)
+	now := e.binding(layout)
 	for p := range int32(layout.Partitions) {
 		sh := states[p]
 		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
 		_, moved := marks[e.cfg.Source]
-		all := now.mismatches(sh.evidence(evidence{sealed: sealed, committed: moved}))
+		all := now.Mismatches(sh.evidence(memory.Evidence{Sealed: sealed, Committed: moved}))
 		if len(all) == 0 {
 			continue
 		}
-		next := now.adopt(sh.checkpoint, all, marks, was, ledgers[p])
+		next := now.Adopt(sh.checkpoint, all, marks, was, ledgers[p])
 		if next.Generation > offsets.MaxGeneration {
 			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", offsets.MaxGeneration)
 		}
-		a.add(all, adopted{p, all, next, sh.loosened(all)})
+		a.add(adopted{p, all, next, sh.memory.Loosened(all)})
 		size := sh.memory.Size()
 		a.Kept += size.Orders
 		a.Versions += size.Versions
@@ -114,8 +115,8 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 }
 
 // add records the mismatches of one partition.
-func (a *Adoption) add(all []Mismatch, sh adopted) {
-	for _, m := range all {
+func (a *Adoption) add(sh adopted) {
+	for _, m := range mismatchesOf(sh.mismatches) {
 		if !slices.Contains(a.Mismatches, m) {
 			a.Mismatches = append(a.Mismatches, m)
 		}
@@ -127,64 +128,8 @@ func (a *Adoption) add(all []Mismatch, sh adopted) {
 	a.Partitions++
 }
 
-// has reports whether all contains a mismatch of a kind.
-func has(all []Mismatch, kind MismatchKind) bool {
-	return slices.ContainsFunc(all, func(m Mismatch) bool { return m.Kind == kind })
-}
-
-// adopt returns the checkpoint from which a partition starts again. marks are the group's commits, ledgerEnd is the
-// current end of its ledger partition. It is pure.
-func (now expectedTopics) adopt(cp *statetopic.Checkpoint, all []Mismatch, marks map[string]offsets.Commit, was committedGeneration, ledgerEnd int64) *statetopic.Checkpoint {
-	if cp == nil { // only the commits are left, and the topics they belong to are unknown
-		cp = now.next(&statetopic.Checkpoint{Generation: was.Now, Same: was.Same}, marks)
-	}
-	next := now.next(cp, nil)
-	if has(all, MismatchLedger) {
-		next.LedgerFrom, next.ScaleFrom = 0, 0
-	}
-	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
-		next.Generation++ // events from now on are newer than everything in the memory
-		next.Same++
-		if !has(all, MismatchState) || !was.source {
-			next.Same = 0
-		}
-	}
-	if has(all, MismatchSource) || has(all, MismatchUnbound) {
-		next.LedgerFrom = ledgerEnd
-	}
-	for topic, p := range cp.Positions {
-		if id, known := now.ids[topic]; known && p.ID.Differs(id) {
-			next.Positions[topic] = statetopic.Position{ID: id, Commit: offsets.Commit{Offset: -1}}
-		}
-	}
-	return next
-}
-
-// loosened returns new states for the keys that wait in strict order when a retry topic is lost: the record whose turn
-// it is may be gone. The remaining records are ordered by their versions.
-func (sh *partitionState) loosened(all []Mismatch) map[string]keyorder.State {
-	if !has(all, MismatchTier) {
-		return nil
-	}
-	keys := map[string]keyorder.State{}
-	for k, st := range sh.memory.Orders() {
-		if st.Waits() {
-			keys[k] = st.Loosen()
-		}
-	}
-	return keys
-}
-
-// committedGeneration is what the commits of a partition tell about the generations of its source topic.
-type committedGeneration struct {
-	offsets.Generations
-	// source is true if a commit of the source topic itself has the seal. Brokers delete a topic's commits with the
-	// topic, so it is still the same topic.
-	source bool
-}
-
 // commitsOf returns the commits of a partition by topic, and what their seals tell.
-func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]offsets.Commit, was committedGeneration, sealed bool) {
+func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]offsets.Commit, was memory.Committed, sealed bool) {
 	marks = map[string]offsets.Commit{}
 	first := 0
 	for topic, partitions := range committed {
@@ -196,10 +141,10 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 		marks[topic] = offsets.Commit{Offset: c.At, Metadata: text}
 		was.Now, sealed = max(was.Now, g.Now), sealed || isSealed
 		if topic == source && isSealed {
-			was.source, first = true, g.First()
+			was.Source, first = true, g.First()
 		}
 	}
-	if was.source {
+	if was.Source {
 		was.Same = was.Now - first
 	}
 	return marks, was, sealed

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
@@ -153,7 +154,7 @@ func (e *Engine) dropCommits(ctx context.Context, adm *kadm.Client, a *Adoption)
 	gone := kadm.TopicsSet{}
 	for _, sh := range a.shards {
 		for _, m := range sh.mismatches {
-			if m.Kind == MismatchSource || m.Kind == MismatchTier {
+			if m.Kind == memory.MismatchSource || m.Kind == memory.MismatchTier {
 				gone.Add(m.Topic, sh.partition)
 			}
 		}

@@ -33,7 +33,7 @@ var mutants = []mutant{
 	{"the metadata is not read", "partition.go", "offsets.DecodeFinished(committed.Offset, committed.Metadata)", `offsets.DecodeFinished(committed.Offset, "")`},
 	{"the metadata is not written", "resume.go", "offsets.Seal(m.Metadata, ", `offsets.Seal("", `},
 	{"one more record is started than the metadata has room for", "internal/schedule/partition.go", "index+1-g.finished <= max(", "index-g.finished <= max("},
-	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "Commit: m}", "Commit: offsets.Commit{Offset: m.Offset}}"},
+	{"the checkpoint forgets what is finished beyond the position", "internal/memory/binding.go", "Commit: m}", "Commit: offsets.Commit{Offset: m.Offset}}"},
 	{"an attempt before its time", "policy/decide.go", "if !now.Before(due) {", "if true {"},
 	{"the delay is forgotten", "policy/decide.go", "header.RoundUp(now.Add(later(delay, added)))", "header.RoundUp(now.Add(0 * later(delay, added)))"},
 	{"one attempt too many", "policy/decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},

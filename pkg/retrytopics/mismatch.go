@@ -3,13 +3,10 @@ package retrytopics
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted and
@@ -66,12 +63,12 @@ func (m Mismatch) String() string {
 // memoryError is the ErrMemory of a partition.
 type memoryError struct {
 	partition  int32
-	mismatches []Mismatch
+	mismatches []memory.Mismatch
 }
 
 func (e *memoryError) Error() string {
 	text := make([]string, len(e.mismatches))
-	for i, m := range e.mismatches {
+	for i, m := range mismatchesOf(e.mismatches) {
 		text[i] = m.String()
 	}
 	return fmt.Sprintf("%v (partition %d): %s. Nothing is consumed. `consumer topics adopt -c FILE` says what adopting it means, and does it with --execute",
@@ -80,85 +77,22 @@ func (e *memoryError) Error() string {
 
 func (e *memoryError) Unwrap() error { return ErrMemory }
 
-// expectedTopics are the topics and the group that a partition's memory must belong to.
-type expectedTopics struct {
-	group    string
-	pipeline string // ID in the control headers
-	source   string
-	state    string           // topic
-	ledger   string           // topic; "" without deduplication
-	scale    statetopic.Scale // of versions
-	ids      map[string]statetopic.TopicID
+// mismatchesOf returns the public form of mismatches.
+func mismatchesOf(all []memory.Mismatch) []Mismatch {
+	public := make([]Mismatch, 0, len(all))
+	for _, m := range all {
+		public = append(public, Mismatch{MismatchKind(m.Kind), m.Topic, m.Remembered, m.Now})
+	}
+	return public
 }
 
-func (e *Engine) expectedTopics(l *topics.Layout) expectedTopics {
-	now := expectedTopics{group: e.cfg.Group, pipeline: e.cfg.Origin.Pipeline, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.IDs}
+// binding returns the topics and the group that a partition's memory must belong to.
+func (e *Engine) binding(l *topics.Layout) *memory.Binding {
+	b := &memory.Binding{
+		Group: e.cfg.Group, Pipeline: e.cfg.Origin.Pipeline, Source: e.cfg.Source, State: e.cfg.Ordering.StateTopic, Scale: e.cfg.scale(), IDs: l.IDs,
+	}
 	if e.cfg.Dedupe.on() {
-		now.ledger = e.cfg.Dedupe.LedgerTopic
+		b.Ledger = e.cfg.Dedupe.LedgerTopic
 	}
-	return now
-}
-
-// evidence is what is known of a partition's memory.
-type evidence struct {
-	checkpoint *statetopic.Checkpoint // nil if there is none
-	committed  bool                   // the group has a commit of the source topic
-	sealed     bool                   // a commit was made with a checkpoint
-	remembers  bool                   // state or ledger have keys
-}
-
-// mismatches returns all mismatches of a partition's memory. It is pure.
-func (now expectedTopics) mismatches(known evidence) []Mismatch {
-	cp := known.checkpoint
-	switch {
-	case cp == nil && known.sealed:
-		return []Mismatch{{MismatchState, now.state, "", now.group}}
-	case cp == nil && known.remembers && !known.committed:
-		return []Mismatch{{MismatchUnbound, now.source, "", now.group}}
-	case cp == nil:
-		return nil
-	}
-	var all []Mismatch
-	if cp.Group != now.group {
-		all = append(all, Mismatch{MismatchGroup, now.state, cp.Group, now.group})
-	}
-	for _, topic := range slices.Sorted(maps.Keys(cp.Positions)) {
-		id, known := now.ids[topic]
-		if !known || !cp.Positions[topic].ID.Differs(id) {
-			continue
-		}
-		kind := MismatchTier
-		if topic == now.source {
-			kind = MismatchSource
-		}
-		all = append(all, Mismatch{kind, topic, cp.Positions[topic].ID.String(), id.String()})
-	}
-	if id := now.ids[now.ledger]; now.ledger != "" && cp.Ledger.Differs(id) {
-		all = append(all, Mismatch{MismatchLedger, now.ledger, cp.Ledger.String(), id.String()})
-	}
-	return all
-}
-
-// next returns the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
-func (now expectedTopics) next(cp *statetopic.Checkpoint, marks map[string]offsets.Commit) *statetopic.Checkpoint {
-	next := &statetopic.Checkpoint{Group: now.group, Source: now.source, Ledger: now.ids[now.ledger], Scale: now.scale, Positions: map[string]statetopic.Position{}}
-	if cp != nil {
-		next.Generation, next.Same, next.LedgerFrom, next.ScaleFrom = cp.Generation, cp.Same, cp.LedgerFrom, cp.ScaleFrom
-		next.Pipelines, next.Shared = cp.Pipelines, cp.Shared
-		maps.Copy(next.Positions, cp.Positions)
-		if now.ledger == "" {
-			next.Ledger, next.Scale = cp.Ledger, cp.Scale
-		}
-	}
-	if now.pipeline != "" && !slices.Contains(next.Pipelines, now.pipeline) {
-		next.Pipelines = append(slices.Clone(next.Pipelines), now.pipeline)
-		next.Pipelines = next.Pipelines[max(0, len(next.Pipelines)-statetopic.MaxPipelines):]
-	}
-	if _, known := next.Positions[now.source]; !known {
-		next.Positions[now.source] = statetopic.Position{ID: now.ids[now.source], Commit: offsets.Commit{Offset: -1}}
-	}
-	for topic, m := range marks {
-		next.Positions[topic] = statetopic.Position{ID: now.ids[topic], Commit: m}
-	}
-	return next
+	return b
 }

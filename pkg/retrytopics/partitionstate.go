@@ -69,10 +69,10 @@ func (sh *partitionState) restoreCheckpoint(value []byte) error {
 }
 
 // evidence adds what the partition's memory contains.
-func (sh *partitionState) evidence(commits evidence) evidence {
+func (sh *partitionState) evidence(commits memory.Evidence) memory.Evidence {
 	size := sh.memory.Size()
-	commits.checkpoint = sh.checkpoint
-	commits.remembers = size.Orders > 0 || size.Ledger > 0 || size.Versions > 0
+	commits.Checkpoint = sh.checkpoint
+	commits.Remembers = size.Orders > 0 || size.Ledger > 0 || size.Versions > 0
 	return commits
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
@@ -36,16 +37,16 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.e.expectedTopics(s.layout)
-	known := map[int32]evidence{}
+	now := s.e.binding(s.layout)
+	known := map[int32]memory.Evidence{}
 	for _, l := range s.partitions {
 		of := known[l.partition]
-		of.sealed = of.sealed || l.sealed
-		of.committed = of.committed || l.tier == sourceTier && l.committed.Offset >= 0
+		of.Sealed = of.Sealed || l.sealed
+		of.Committed = of.Committed || l.tier == sourceTier && l.committed.Offset >= 0
 		known[l.partition] = of
 	}
 	for p, sh := range fresh {
-		if all := now.mismatches(sh.evidence(known[p])); len(all) > 0 {
+		if all := now.Mismatches(sh.evidence(known[p])); len(all) > 0 {
 			return nil, &memoryError{p, all}
 		}
 	}
@@ -101,10 +102,10 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 			of[l.topic] = l.committed
 		}
 	}
-	now := s.e.expectedTopics(s.layout)
+	now := s.e.binding(s.layout)
 	all := make(map[*partitionState]*statetopic.Checkpoint, len(byState))
 	for sh, of := range byState {
-		all[sh] = now.next(sh.checkpoint, of)
+		all[sh] = now.Next(sh.checkpoint, of)
 		noteShared(all[sh], s.partitions, sh)
 		sh.promised = true
 	}
