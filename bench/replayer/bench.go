@@ -174,7 +174,7 @@ func (b *bench) topics() []string {
 	if b.foreign {
 		return []string{b.id, b.dlq(), b.dlq() + ".replayer-status", b.dlq() + ".replayer-audit", b.id + ".bare"}
 	}
-	return []string{b.id, b.dlq(), b.id + ".dlq-status", b.id + ".audit", b.id + ".state", b.id + ".bare"}
+	return []string{b.id, b.dlq(), b.id + ".dlq-status", b.id + ".audit", b.id + ".state", b.id + ".control", b.id + ".bare"}
 }
 
 func (b *bench) remove() {
