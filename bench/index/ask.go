@@ -6,9 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
@@ -92,15 +89,12 @@ func (a *asker) add(name string, question func() (int, error)) error {
 }
 
 // ask measures answers.
-func ask(ctx context.Context, cl *kgo.Client, store *dlqindex.Store, src dlqindex.Source, o options, begin time.Time) ([]answer, error) {
-	meta, err := kadm.NewClient(cl).BrokerMetadata(ctx)
+func ask(ctx context.Context, index *dlqindex.Index, o options, begin time.Time) ([]answer, error) {
+	d, err := index.DLQ(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &asker{}
-	if a.d, err = store.DLQ(ctx, meta.Cluster, src.DLQ); err != nil {
-		return nil, err
-	}
+	a := &asker{d: d}
 	for _, q := range questions(o, begin) {
 		if err := a.all(ctx, q); err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
@@ -119,21 +120,23 @@ func run(ctx context.Context, o options) error {
 
 // measure indexes and asks.
 func measure(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options, begin time.Time) (figures, error) {
-	store, err := dlqindex.Open(ctx, o.place)
+	cfg := &config.Config{}
+	cfg.Topics.DLQ, cfg.Topics.DLQStatus = src.DLQ, src.Status
+	index, err := dlqindex.OpenIndex(ctx, cl, cfg, dlqindex.Options{Place: o.place})
 	if err != nil {
 		return figures{}, err
 	}
-	defer func() { _ = store.Close() }()
-	out := figures{Engine: store.Engine(), Processors: runtime.GOMAXPROCS(0)}
+	defer func() { _ = index.Close() }()
+	out := figures{Engine: index.Engine(), Processors: runtime.GOMAXPROCS(0)}
 	before, _ := spent()
-	done, err := store.Sync(ctx, cl, src, nil)
+	done, err := index.Sync(ctx)
 	if err != nil {
 		return out, err
 	}
 	after, peak := spent()
 	out.IndexCPU, out.PeakRSSMiB = (after - before).Seconds(), peak
 	out.IndexSeconds = done.Took.Seconds()
-	if done, err = store.Sync(ctx, cl, src, nil); err != nil {
+	if done, err = index.Sync(ctx); err != nil {
 		return out, err
 	}
 	out.AgainSeconds = done.Took.Seconds()
@@ -143,7 +146,7 @@ func measure(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options
 	if !o.ask {
 		return out, nil
 	}
-	out.Answers, err = ask(ctx, cl, store, src, o, begin)
+	out.Answers, err = ask(ctx, index, o, begin)
 	return out, err
 }
 

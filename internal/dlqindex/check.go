@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -30,21 +28,21 @@ type Checked struct {
 
 // Check reads both topics again, up to where the index has read them, and compares every letter that they have with its
 // row: the record and the state. It also compares the counters with a recount. It changes nothing.
-func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
-	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, reports: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}, found: Checked{Faults: []string{}}}
+func (x *Index) Check(ctx context.Context) (Checked, error) {
+	c := &checker{syncer: syncer{Index: x}, want: map[uint64]digest{}, reports: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}, found: Checked{Faults: []string{}}}
 	if err := c.look(ctx); err != nil {
 		return Checked{}, err
 	}
-	d, err := s.DLQ(ctx, c.facts.cluster, src.DLQ)
+	d, err := x.DLQ(ctx)
 	if err != nil {
 		return Checked{}, err
 	}
 	c.dlq = d.number
 	if err = c.readTopics(ctx); err == nil {
-		err = s.reading(ctx, c.compare)
+		err = x.reading(ctx, c.compare)
 	}
 	if err != nil {
-		return Checked{}, damage(s.place, wrapped("check the index of "+src.DLQ, err))
+		return Checked{}, damage(x.place, wrapped("check the index of "+x.source.DLQ, err))
 	}
 	return c.found, nil
 }
@@ -68,7 +66,7 @@ func (c *checker) fault(kind, format string, args ...any) {
 // readTopics makes the digests.
 func (c *checker) readTopics(ctx context.Context) error {
 	var positions map[partition]position
-	err := c.store.reading(ctx, func(t *tx) (err error) {
+	err := c.reading(ctx, func(t *tx) (err error) {
 		positions, err = t.positions(c.dlq)
 		return err
 	})
@@ -82,7 +80,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 		}
 		return out
 	}
-	err = c.src.Letters(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(l *deadletters.Letter) error {
+	err = c.source.Letters(ctx, c.client, c.source.DLQ, cut(c.source.DLQ, c.facts.letters), func(l *deadletters.Letter) error {
 		id := c.text(plain(l.ID))
 		want, known := c.want[id]
 		if !known {
@@ -100,10 +98,10 @@ func (c *checker) readTopics(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil || c.src.Status == "" {
+	if err != nil || c.source.Status == "" {
 		return err
 	}
-	return deadletters.ScanStates(ctx, c.src.states(c.client), c.src.Status, cut(c.src.Status, c.facts.states), func(r *deadletters.StateRecord) error {
+	return deadletters.ScanStates(ctx, c.source.states(c.client), c.source.Status, cut(c.source.Status, c.facts.states), func(r *deadletters.StateRecord) error {
 		change := readChange(r)
 		id := c.text(change.id)
 		if want, known := c.want[id]; known {
@@ -116,7 +114,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 			if change.removed {
 				change.state = deadletters.State{Status: deadletters.Pending}
 			} else if l := c.reports[id]; l != nil && change.problem == "" {
-				change.state = deadletters.ExternalOutcome(l, change.state, c.src.maxReplays())
+				change.state = deadletters.ExternalOutcome(l, change.state, c.source.maxReplays())
 			}
 			want.state = c.state(change.state)
 			c.want[id] = want
@@ -143,7 +141,7 @@ func (c *checker) compare(t *tx) error {
 			return err
 		}
 		recount.add(&r, 1)
-		if l := r.finish(c.src.DLQ); !r.gone {
+		if l := r.finish(c.source.DLQ); !r.gone {
 			c.compareOne(&l, r.raw)
 		}
 		return nil
@@ -182,7 +180,7 @@ func (c *checker) missing() {
 	var places []header.Position
 	for _, want := range c.want {
 		if !want.row {
-			places = append(places, header.Position{Topic: c.src.DLQ, Partition: want.partition, Offset: want.offset})
+			places = append(places, header.Position{Topic: c.source.DLQ, Partition: want.partition, Offset: want.offset})
 		}
 	}
 	slices.SortFunc(places, func(a, b header.Position) int {

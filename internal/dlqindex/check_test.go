@@ -47,10 +47,10 @@ func TestCheck_S4_6_finds_what_does_not_agree_with_the_topics(t *testing.T) {
 				w.t = t
 				w.sync()
 				w.sound()
-				must.Do(t, w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec(statement) }))
-				found, err := w.store.Check(t.Context(), w.cl, source)
+				must.Do(t, w.index.inTx(t.Context(), func(tx *tx) error { return tx.exec(statement) }))
+				found, err := w.index.Check(t.Context())
 				expect.That(t, err == nil && found.Total != 0 && strings.Contains(strings.Join(found.Faults, "\n"), kind), "found %+v, %v", found, err)
-				must.Do(t, w.store.Forget(t.Context(), w.cluster, "dlq"))
+				must.Do(t, w.index.forget(t.Context()))
 			})
 		}
 	})
@@ -79,7 +79,7 @@ func aged(t *testing.T, place string) *world {
 
 func (w *world) shut() {
 	w.t.Helper()
-	must.Do(w.t, w.store.Close())
+	must.Do(w.t, w.index.Close())
 }
 
 func ofDamage(err error) bool {
@@ -103,12 +103,11 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			w.shut()
 			whole := must.Get(os.ReadFile(place))(t)
 			must.Do(t, os.WriteFile(place, spoil(whole), 0o600))
-			s, err := Open(t.Context(), place)
-			must.That(t, ofDamage(err) && strings.Contains(err.Error(), place), "%v, %v", s, err)
-			w.store, err = Replace(t.Context(), place, err)
-			must.That(t, err == nil, "%v", err)
+			_, err := open(t.Context(), place)
+			must.That(t, ofDamage(err) && strings.Contains(err.Error(), place), "%v", err)
+			w.index = w.in(must.Get(replace(t.Context(), place, err))(t))
 			defer w.shut()
-			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
+			done, err := w.index.Sync(t.Context())
 			expect.That(t, err == nil && done.Letters == 40 && strings.Contains(done.RebuildReason, place+".damaged"), "%+v, %v", done, err)
 			w.sound()
 			kept, err := os.ReadFile(place + ".damaged")
@@ -138,8 +137,8 @@ func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
 		spoilt[at] ^= 1
 		at += len(run)
 		must.Do(t, os.WriteFile(place, spoilt, 0o600))
-		w.store = must.Get(Open(t.Context(), place))(t)
-		found, err := w.store.Check(t.Context(), w.cl, source)
+		w.index = w.in(must.Get(open(t.Context(), place))(t))
+		found, err := w.index.Check(t.Context())
 		switch {
 		case ofDamage(err), err == nil && found.Total > 0:
 			noticed++
@@ -159,7 +158,7 @@ func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
 func TestOpen_a_file_is_its_owners_alone_and_has_large_pages(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "deep", "letters.sqlite")
-	s := must.Get(Open(t.Context(), file))(t)
+	s := must.Get(open(t.Context(), file))(t)
 	defer s.Close()
 	info, err := os.Stat(file)
 	expect.That(t, err == nil && info.Mode().Perm() == 0o600, "%v, %v", info.Mode(), err)
@@ -182,7 +181,7 @@ func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
 		"postgres://ana:secret@host:port:port/x?=":        "postgres://",
 		"postgresql://ana:secret@127.0.0.1:1/x?sslmode=q": "postgres://user:password@host:port/database",
 	} {
-		_, err := Open(t.Context(), place)
+		_, err := open(t.Context(), place)
 		expect.That(t, err != nil && strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "secret"), "%s: %v", place, err)
 	}
 }
@@ -193,10 +192,11 @@ func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "a", nil))
 		w.sync()
-		must.Do(t, w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec("UPDATE @dead_letter_schema SET version = 99") }))
-		w.store = w.open(place)
+		must.Do(t, w.index.inTx(t.Context(), func(tx *tx) error { return tx.exec("UPDATE @dead_letter_schema SET version = 99") }))
+		w.index = w.open(place)
 		told := ""
-		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.RebuildReason })
+		w.index.options.Progress = func(p Progress) { told = p.RebuildReason }
+		done, err := w.index.Sync(t.Context())
 		expect.That(t, err == nil && done.Letters == 1 && strings.Contains(done.RebuildReason, "version 99") && told == done.RebuildReason, "%+v, told %q, %v", done, told, err)
 		w.sound()
 	})
@@ -206,13 +206,13 @@ func TestOpen_leaves_a_table_of_others_alone(t *testing.T) {
 	t.Parallel()
 	postgis.OrSkip(t, noServer)
 	place := server.Database(t)
-	s := &Store{engine: PostgreSQL}
+	s := &database{engine: PostgreSQL}
 	must.Do(t, s.openPostgres(place))
 	defer s.Close()
 	for _, statement := range []string{"CREATE SCHEMA pipeline", "CREATE TABLE pipeline.dead_letter_queue (id BIGSERIAL PRIMARY KEY)"} {
 		must.Get(s.db.ExecContext(t.Context(), statement))(t)
 	}
-	_, err := Open(t.Context(), place)
+	_, err := open(t.Context(), place)
 	expect.That(t, err != nil && strings.Contains(err.Error(), "did not make"), "got %v", err)
 }
 

@@ -43,7 +43,7 @@ func damage(place string, err error) error {
 const inspection = 300 * time.Millisecond
 
 // inspect compares the numbers of rows, and has SQLite check how the pages of a file are linked, within a bound.
-func (s *Store) inspect(ctx context.Context) error {
+func (s *database) inspect(ctx context.Context) error {
 	if s.engine != SQLite || s.place == InMemory {
 		return nil
 	}
@@ -69,13 +69,13 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// Replace opens an empty index in place of a damaged file, which is renamed to FILE.damaged. why is the error that
+// replace opens an empty index in place of a damaged file, which is renamed to FILE.damaged. why is the error that
 // reported the damage.
-func Replace(ctx context.Context, file string, why error) (*Store, error) {
+func replace(ctx context.Context, file string, why error) (*database, error) {
 	if err := setAside(file); err != nil {
 		return nil, errors.Join(why, err)
 	}
-	s, err := Open(ctx, file)
+	s, err := open(ctx, file)
 	if err == nil {
 		s.remade = "it was damaged; the damaged file is " + file + ".damaged"
 	}

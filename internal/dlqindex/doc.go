@@ -2,7 +2,7 @@
 // counted quickly, and so that people can ask in SQL (S4-6).
 //
 // The projection lives in a SQLite file, which needs no set-up, or in PostgreSQL. Kafka stays the truth: everything here
-// can be thrown away and rebuilt, and [Store.Check] compares it with the topics.
+// can be thrown away and rebuilt, and [Index.Check] compares it with the topics.
 //
 //	dead_letter_queue     one row per letter, with the columns of S4-6 and those of the project
 //	dead_letter_count     letters per group and status
@@ -12,7 +12,7 @@
 //	dead_letter_source    the DLQs, by cluster, topic and topic ID
 //	dead_letter_position  how far each partition was read
 //
-// [Store.Sync] reads on from the positions. Positions, rows and counters change in the same SQL transaction, so a crash, a
+// [Index.Sync] reads on from the positions. Positions, rows and counters change in the same SQL transaction, so a crash, a
 // second process or a broken connection neither loses nor doubles anything. A topic that was deleted and re-created has
 // another ID and is read from its start.
 //

@@ -66,7 +66,7 @@ type world struct {
 	brokers []string
 	cl      *kgo.Client
 	admin   *kadm.Client
-	store   *Store
+	index   *Index
 	cluster string
 	sent    int
 	died    map[string]bool // ids of letters so far
@@ -79,9 +79,9 @@ func newWorld(t *testing.T, place string) *world {
 	w := &world{t: t, brokers: broker.ListenAddrs(), died: map[string]bool{}}
 	w.cl = w.connect()
 	w.admin = kadm.NewClient(w.cl)
-	w.store = w.open(place)
 	meta := must.Get(w.admin.BrokerMetadata(t.Context()))(t)
 	w.cluster = meta.Cluster
+	w.index = w.open(place)
 	return w
 }
 
@@ -92,13 +92,18 @@ func (w *world) connect() *kgo.Client {
 	return cl
 }
 
-func (w *world) open(place string) *Store {
+func (w *world) open(place string) *Index {
 	w.t.Helper()
-	s := must.Get(Open(w.t.Context(), place))(w.t)
+	x := w.in(must.Get(open(w.t.Context(), place))(w.t))
 	w.t.Cleanup(func() {
-		expect.Do(w.t, s.Close())
+		expect.Do(w.t, x.Close())
 	})
-	return s
+	return x
+}
+
+// in is the index in a database. Nothing that was resolved is deleted.
+func (w *world) in(db *database) *Index {
+	return &Index{database: db, client: w.cl, source: source, cluster: w.cluster, options: Options{Now: func() time.Time { return time.Time{} }}}
 }
 
 func (w *world) put(records ...*kgo.Record) {
@@ -108,19 +113,19 @@ func (w *world) put(records ...*kgo.Record) {
 
 func (w *world) sync() Synced {
 	w.t.Helper()
-	return must.Get(w.store.Sync(w.t.Context(), w.cl, source, nil))(w.t)
+	return must.Get(w.index.Sync(w.t.Context()))(w.t)
 }
 
 // sound fails unless the index agrees with the topics.
 func (w *world) sound() {
 	w.t.Helper()
-	found := must.Get(w.store.Check(w.t.Context(), w.cl, source))(w.t)
+	found := must.Get(w.index.Check(w.t.Context()))(w.t)
 	expect.That(w.t, found.Total <= 0, "%d faults: %q", found.Total, found.Faults)
 }
 
 func (w *world) dlq() *DLQ {
 	w.t.Helper()
-	return must.Get(w.store.DLQ(w.t.Context(), w.cluster, "dlq"))(w.t)
+	return must.Get(w.index.DLQ(w.t.Context()))(w.t)
 }
 
 func (w *world) letters(q Query) []deadletters.Letter {

@@ -3,6 +3,7 @@ package dlqindex
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -28,7 +29,7 @@ type Options struct {
 	StatesID string    // identifies States
 
 	Place   string // file, [InMemory] or postgres:// address; "" is the place in the configuration, else the default file
-	Rebuild bool   // the index will be rebuilt: a damaged file is set aside (see [Replace])
+	Rebuild bool   // the index will be rebuilt: a damaged file is set aside
 
 	Progress func(Progress)   // called while the index is synced; may be nil
 	Doubt    func(why string) // called with the reason if states may be missing; may be nil
@@ -37,7 +38,7 @@ type Options struct {
 
 // Index is the index of one DLQ, with the cluster that it is synced from. It is safe for concurrent use, except Rebuild and Close.
 type Index struct {
-	store   *Store
+	*database
 	client  *kgo.Client
 	source  Source
 	cluster string
@@ -59,13 +60,13 @@ func OpenIndex(ctx context.Context, client *kgo.Client, cfg *config.Config, o Op
 	if err := x.findStates(ctx); err != nil {
 		return nil, err
 	}
-	place, err := x.place(cfg)
+	place, err := x.chosenPlace(cfg)
 	if err != nil {
 		return nil, err
 	}
-	x.store, err = Open(ctx, place)
+	x.database, err = open(ctx, place)
 	if _, damaged := errors.AsType[*DamagedError](err); damaged && o.Rebuild {
-		x.store, err = Replace(ctx, place, err)
+		x.database, err = replace(ctx, place, err)
 	}
 	return x, err
 }
@@ -97,8 +98,8 @@ func (x *Index) findStates(ctx context.Context) error {
 	return err
 }
 
-// place returns the place of the index: that of the options, of the configuration, or the default file.
-func (x *Index) place(cfg *config.Config) (string, error) {
+// chosenPlace returns the place of the index: that of the options, of the configuration, or the default file.
+func (x *Index) chosenPlace(cfg *config.Config) (string, error) {
 	if x.options.Place != "" {
 		return x.options.Place, nil
 	}
@@ -109,21 +110,20 @@ func (x *Index) place(cfg *config.Config) (string, error) {
 	if place := configured.Reveal(); place != "" {
 		return place, nil
 	}
-	return DefaultFile(cmp.Or(x.cluster, "unknown"), x.source.DLQ)
+	return defaultFile(cmp.Or(x.cluster, "unknown"), x.source.DLQ)
 }
-
-// Close closes the store.
-func (x *Index) Close() error { return x.store.Close() }
-
-// Place returns where the index is, without a password.
-func (x *Index) Place() string { return x.store.Place() }
 
 // Source returns the source of the index.
 func (x *Index) Source() Source { return x.source }
 
 // DLQ returns the DLQ as the index has it. The error is [ErrNotIndexed] if it was never synced.
 func (x *Index) DLQ(ctx context.Context) (*DLQ, error) {
-	return x.store.DLQ(ctx, x.cluster, x.source.DLQ)
+	d := &DLQ{database: x.database, topic: x.source.DLQ}
+	err := x.row(ctx, "SELECT dlq FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?", x.cluster, d.topic).Scan(&d.number)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%s: %w", d.topic, ErrNotIndexed)
+	}
+	return d, damage(x.place, wrapped("look for "+d.topic+" in the index", err))
 }
 
 // Fresh syncs the index and returns the DLQ in it.
@@ -134,36 +134,38 @@ func (x *Index) Fresh(ctx context.Context) (*DLQ, error) {
 	return x.DLQ(ctx)
 }
 
-// Sync syncs the index (see [Store.Sync]).
-func (x *Index) Sync(ctx context.Context) (Synced, error) {
-	src := x.source
-	src.ResolvedBefore = x.options.Now().Add(-x.keep)
-	return x.store.Sync(ctx, x.client, src, x.options.Progress)
-}
-
-// Check compares the index, as it is, with the topics.
-func (x *Index) Check(ctx context.Context) (Checked, error) {
-	return x.store.Check(ctx, x.client, x.source)
-}
-
 // Rebuild drops what the index has of this DLQ and reads it from its start. A damaged file is set aside.
 func (x *Index) Rebuild(ctx context.Context) (Synced, error) {
-	done, err := x.refill(ctx)
-	if _, damaged := errors.AsType[*DamagedError](err); !damaged || x.store.Engine() != SQLite {
+	err := x.forget(ctx)
+	var done Synced
+	if err == nil {
+		done, err = x.Sync(ctx)
+	}
+	if _, damaged := errors.AsType[*DamagedError](err); !damaged || x.engine != SQLite {
 		return done, err
 	}
-	if closing := x.store.Close(); closing != nil {
+	if closing := x.Close(); closing != nil {
 		return done, errors.Join(err, closing)
 	}
-	if x.store, err = Replace(ctx, x.store.Place(), err); err != nil {
+	if x.database, err = replace(ctx, x.place, err); err != nil {
 		return done, err
 	}
 	return x.Sync(ctx)
 }
 
-func (x *Index) refill(ctx context.Context) (Synced, error) {
-	if err := x.store.Forget(ctx, x.cluster, x.source.DLQ); err != nil {
-		return Synced{}, err
+// forget deletes all that the index has of the DLQ.
+func (x *Index) forget(ctx context.Context) error {
+	d, err := x.DLQ(ctx)
+	if errors.Is(err, ErrNotIndexed) {
+		return nil
 	}
-	return x.Sync(ctx)
+	if err != nil {
+		return err
+	}
+	return x.inTx(ctx, func(tx *tx) error {
+		if err := tx.forget(d.number); err != nil {
+			return err
+		}
+		return tx.exec("DELETE FROM @dead_letter_source WHERE dlq = ?", d.number)
+	})
 }

@@ -20,26 +20,16 @@ var ErrNoLetter = errors.New("no such dead letter")
 
 // DLQ is one indexed DLQ.
 type DLQ struct {
-	store  *Store
-	number int64
-	topic  string
-}
-
-// DLQ finds a DLQ by its cluster and topic. The error is [ErrNotIndexed] if it was never synced.
-func (s *Store) DLQ(ctx context.Context, cluster, topic string) (*DLQ, error) {
-	d := &DLQ{store: s, topic: topic}
-	err := s.row(ctx, "SELECT dlq FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?", cluster, topic).Scan(&d.number)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%s: %w", topic, ErrNotIndexed)
-	}
-	return d, wrapped("look for "+topic+" in the index", err)
+	database *database
+	number   int64
+	topic    string
 }
 
 // Letters calls fn for each selected letter in the order of the query, at most q.Limit of them. Letters have no content;
 // of the control headers they have those that the table has. Letters returns an error of fn unchanged.
 func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) error) error {
 	var refused error // by fn
-	err := d.store.reading(ctx, func(t *tx) error {
+	err := d.database.reading(ctx, func(t *tx) error {
 		ids, err := d.choose(t, q, nil)
 		if err != nil {
 			return err
@@ -124,7 +114,7 @@ func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Dura
 // Places calls fn for each selected letter, in the order of the query and at most q.Limit of them, with its id and the position of its last
 // record in the DLQ.
 func (d *DLQ) Places(ctx context.Context, q Query, fn func(id string, partition int32, offset int64)) error {
-	err := d.store.reading(ctx, func(t *tx) error {
+	err := d.database.reading(ctx, func(t *tx) error {
 		stop := q.watch()
 		defer stop()
 		text, args := d.selecting("q.id, q.dlq_partition, q.dlq_offset", q, nil)
@@ -164,7 +154,7 @@ func (d *DLQ) selecting(columns string, q Query, after *Cursor) (text string, ar
 		direction, beyond = " DESC", "<"
 	}
 	if after != nil {
-		c.add("(q.rejected_at, q.dlq_partition, q.dlq_offset) "+beyond+" (?, ?, ?)", d.store.engine.time(after.at()), after.partition, after.offset)
+		c.add("(q.rejected_at, q.dlq_partition, q.dlq_offset) "+beyond+" (?, ?, ?)", d.database.engine.time(after.at()), after.partition, after.offset)
 	}
 	text = "SELECT " + columns + " FROM @dead_letter_queue AS q" + c.where() +
 		" ORDER BY q.rejected_at" + direction + ", q.dlq_partition" + direction + ", q.dlq_offset" + direction
@@ -207,7 +197,7 @@ func (t *tx) letters(dlq int64, topic string, ids []string) (map[string]deadlett
 func (d *DLQ) Letter(ctx context.Context, id string) (deadletters.Letter, string, error) {
 	var r row
 	cols := readColumns()
-	err := d.store.row(ctx, "SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE id = ? AND dlq = ?",
+	err := d.database.row(ctx, "SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE id = ? AND dlq = ?",
 		id, d.number).Scan(append(r.targets(cols), &r.raw)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return deadletters.Letter{}, "", fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, d.topic)

@@ -61,7 +61,7 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 			w.sync()
 			w.sound()
 			var got sql.NullString
-			must.Do(t, w.store.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got))
+			must.Do(t, w.index.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got))
 			l := w.letter("a")
 			expect.That(t, got.String == editOf && got.Valid == (editOf != "") && l.Edited() == got.Valid && l.Deaths == deaths, "edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)
 		}
@@ -210,9 +210,8 @@ func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
 		expect.That(t, err == nil && stats.Letters == 5, "%+v, %v", stats, err)
 		_, raw, err := w.dlq().Letter(t.Context(), "large")
 		expect.That(t, err == nil && (strings.HasPrefix(raw, `{"too_large": "too large to index`) || strings.HasPrefix(raw, `{"too_large":"too large to index`)), "%s, %v", raw, err)
-		larger := source
-		larger.MaxValue = 32 << 20
-		done, err := w.store.Sync(t.Context(), w.cl, larger, nil)
+		w.index.source.MaxValue = 32 << 20
+		done, err := w.index.Sync(t.Context())
 		expect.That(t, err == nil && strings.Contains(done.RebuildReason, "read in another way") && w.letter("large").TooLarge == "", "with a larger limit: %+v, %v", done, err)
 	})
 }

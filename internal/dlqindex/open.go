@@ -20,24 +20,24 @@ import (
 // InMemory is the place of an index that ends with its process.
 const InMemory = ":memory:"
 
-// Store is an index that is open. It is safe for concurrent use.
-type Store struct {
+// database is the open database of an index. It is safe for concurrent use.
+type database struct {
 	db     *sql.DB
 	engine Engine
 	place  string // for people; no password in it
 	remade string // why the tables were rebuilt; empty when they were not
 }
 
-// EngineOf returns the engine of a place: a URL with the scheme postgres or postgresql, or else a file.
-func EngineOf(place string) Engine {
+// engineOf returns the engine of a place: a URL with the scheme postgres or postgresql, or else a file.
+func engineOf(place string) Engine {
 	if strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://") {
 		return PostgreSQL
 	}
 	return SQLite
 }
 
-// DefaultFile returns the default file of an index: in the user's cache folder, one file for each topic of each cluster.
-func DefaultFile(cluster, topic string) (string, error) {
+// defaultFile returns the default file of an index: in the user's cache folder, one file for each topic of each cluster.
+func defaultFile(cluster, topic string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("no folder for the index: %w; say where with --index FILE", err)
@@ -45,11 +45,11 @@ func DefaultFile(cluster, topic string) (string, error) {
 	return filepath.Join(cache, "switchback", "index", url.PathEscape(cluster), url.PathEscape(topic)+".sqlite"), nil
 }
 
-// Open opens the index at a place: a file, which it creates if it is missing, [InMemory], or the URL of a PostgreSQL
+// open opens the index at a place: a file, which it creates if it is missing, [InMemory], or the URL of a PostgreSQL
 // database. It creates the tables, and rebuilds those of another version. The error of a damaged file is a
-// [*DamagedError]; other functions return it too, if they find damage later. Close the store.
-func Open(ctx context.Context, place string) (*Store, error) {
-	s := &Store{engine: EngineOf(place), place: place}
+// [*DamagedError]; other functions return it too, if they find damage later. Close the database.
+func open(ctx context.Context, place string) (*database, error) {
+	s := &database{engine: engineOf(place), place: place}
 	var err error
 	if s.engine == PostgreSQL {
 		err = s.openPostgres(place)
@@ -69,15 +69,15 @@ func Open(ctx context.Context, place string) (*Store, error) {
 }
 
 // Close closes the connections.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *database) Close() error { return s.db.Close() }
 
 // Place returns where the index is, without a password.
-func (s *Store) Place() string { return s.place }
+func (s *database) Place() string { return s.place }
 
 // Engine returns the engine of the index.
-func (s *Store) Engine() Engine { return s.engine }
+func (s *database) Engine() Engine { return s.engine }
 
-func (s *Store) openPostgres(place string) error {
+func (s *database) openPostgres(place string) error {
 	if parsed, err := url.Parse(place); err == nil {
 		s.place = parsed.Redacted()
 	} else {
@@ -98,9 +98,9 @@ func (s *Store) openPostgres(place string) error {
 // beyond the size of the cache goes into temporary files, so a million letters need the memory of a few. Pages of 16 KiB
 // hold more rows than the default of 4 KiB, and cost a fifth less processor time in the fill and in scans.
 //
-// The journal mode is set in [Store.prepare], because the driver would set it before the page size, which would then be
+// The journal mode is set in [database.prepare], because the driver would set it before the page size, which would then be
 // that of the default.
-func (s *Store) openFile(place string) error {
+func (s *database) openFile(place string) error {
 	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(20000)", "page_size(16384)", "synchronous(NORMAL)", "cache_size(-16384)",
 		"wal_autocheckpoint(2000)",
@@ -138,7 +138,7 @@ func ownOnly(file string) error {
 	return f.Close()
 }
 
-// Engine is a database that the index can live in. It is a closed list (see [Engines]).
+// Engine is a database that the index can live in. It is a closed list.
 type Engine string
 
 // The engines.
@@ -146,9 +146,6 @@ const (
 	SQLite     Engine = "sqlite"
 	PostgreSQL Engine = "postgresql"
 )
-
-// Engines returns every engine.
-func Engines() []Engine { return []Engine{SQLite, PostgreSQL} }
 
 // tablePrefix returns the schema of the tables: in PostgreSQL the one that the queries of the source document name.
 func (e Engine) tablePrefix() string {

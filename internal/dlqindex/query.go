@@ -94,7 +94,7 @@ func among[T ~string](c *condition, column string, values []T) {
 
 // condition returns the condition of a query on its rows. It selects the same letters as [deadletters.Filter.Match].
 func (d *DLQ) condition(q Query) *condition {
-	c := &condition{engine: d.store.engine}
+	c := &condition{engine: d.database.engine}
 	c.add("q.dlq = ? AND q.gone = ?", d.number, flag(q.Gone))
 	among(c, "id", q.IDs)
 	among(c, "group_id", q.Groups)

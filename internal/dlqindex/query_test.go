@@ -82,7 +82,7 @@ func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *t
 	w.put(state(0, "c", deadletters.Discarded, 0))
 	w.sync()
 	for name, q := range monitoring() {
-		got := strings.Join(answer(t, w.store.db, q.text), "\n")
+		got := strings.Join(answer(t, w.index.db, q.text), "\n")
 		want := strings.ReplaceAll(strings.Join(q.rows, "\n"), "TODAY", now.Format(time.DateOnly))
 		if name == "reasons of one run" { // the document's query has no order
 			got, want = sorted(got), sorted(want)
@@ -90,9 +90,9 @@ func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *t
 		expect.That(t, got == want, "%s:\n got %s\nwant %s", name, got, want)
 	}
 	// Its clean-up statement runs as well.
-	must.Get(w.store.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`))(t)
-	_, ok := w.store.db.Driver().(*stdlib.Driver)
-	expect.That(t, ok, "the driver is %T", w.store.db.Driver())
+	must.Get(w.index.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`))(t)
+	_, ok := w.index.db.Driver().(*stdlib.Driver)
+	expect.That(t, ok, "the driver is %T", w.index.db.Driver())
 }
 
 func sorted(lines string) string {
@@ -227,7 +227,7 @@ func TestSentAway_S4_6_isCountedByItsIndex(t *testing.T) {
 	w := newWorld(t, t.TempDir()+"/letters.sqlite")
 	w.sync()
 	for name, f := range filters() {
-		must.Do(t, w.store.inTx(t.Context(), func(x *tx) error {
+		must.Do(t, w.index.inTx(t.Context(), func(x *tx) error {
 			from, args := w.dlq().sentAway(Query{Filter: f})
 			return x.found("EXPLAIN QUERY PLAN SELECT q.group_id, count(*)"+from+" GROUP BY q.group_id", func(rows *sql.Rows) error {
 				var id, parent, unused int
@@ -270,7 +270,7 @@ func TestCells_S4_6_count_centres_by_a_grid(t *testing.T) {
 		for _, q := range []Query{{}, {Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}} {
 			read := ask(q, 20, 10)
 			var counted Cells
-			must.Do(t, w.store.reading(t.Context(), func(x *tx) error {
+			must.Do(t, w.index.reading(t.Context(), func(x *tx) error {
 				g, err := w.dlq().counted(x, q, 0, 20, 10)
 				counted = g.cells()
 				return err

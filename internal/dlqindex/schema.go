@@ -79,7 +79,7 @@ func indexes(e Engine) []index {
 // prepare creates the tables, or rebuilds them if they are of another version.
 //
 // The write-ahead log of SQLite, which stays a property of the file, lets readers go on while the index grows.
-func (s *Store) prepare(ctx context.Context) error {
+func (s *database) prepare(ctx context.Context) error {
 	first := "PRAGMA journal_mode = WAL"
 	if s.engine == PostgreSQL {
 		first = "CREATE SCHEMA IF NOT EXISTS pipeline"
@@ -106,7 +106,7 @@ func (s *Store) prepare(ctx context.Context) error {
 }
 
 // lockSchema keeps two processes from creating the tables at once. SQLite has one writer at a time anyway.
-func (s *Store) lockSchema(tx *tx) error {
+func (s *database) lockSchema(tx *tx) error {
 	if s.engine == SQLite {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (s *Store) lockSchema(tx *tx) error {
 
 // version returns the version of the tables; 0 if there are none. A table with our name that somebody else created is an
 // error.
-func (s *Store) version(tx *tx) (int, error) {
+func (s *database) version(tx *tx) (int, error) {
 	ours, err := s.exists(tx, "dead_letter_schema")
 	if err != nil {
 		return 0, err
@@ -133,7 +133,7 @@ func (s *Store) version(tx *tx) (int, error) {
 	return 0, err
 }
 
-func (s *Store) exists(tx *tx, table string) (bool, error) {
+func (s *database) exists(tx *tx, table string) (bool, error) {
 	query := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
 	if s.engine == PostgreSQL {
 		query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'pipeline' AND table_name = ?"
@@ -143,7 +143,7 @@ func (s *Store) exists(tx *tx, table string) (bool, error) {
 	return n > 0, err
 }
 
-func (s *Store) drop(tx *tx) error {
+func (s *database) drop(tx *tx) error {
 	for _, table := range append(contents(), "@dead_letter_source", "@dead_letter_schema") {
 		if err := tx.exec("DROP TABLE IF EXISTS " + table); err != nil {
 			return fmt.Errorf("drop the tables of another version: %w", err)
@@ -152,7 +152,7 @@ func (s *Store) drop(tx *tx) error {
 	return nil
 }
 
-func (s *Store) create(tx *tx) error {
+func (s *database) create(tx *tx) error {
 	statements := append(definitions(s.engine),
 		"CREATE TABLE @dead_letter_schema (version INTEGER NOT NULL)",
 		fmt.Sprintf("INSERT INTO @dead_letter_schema (version) VALUES (%d)", schemaVersion))

@@ -21,11 +21,11 @@ type position struct{ next, start int64 }
 
 // enter returns the number of a DLQ, and assigns one to a new DLQ. If the topic has another ID than before, enter deletes
 // what the index has of it, and reason says why.
-func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, reason string, err error) {
+func (w *session) enter(ctx context.Context, cluster string, src Source, f facts) (dlq int64, reason string, err error) {
 	err = w.inTx(ctx, func(tx *tx) error {
 		// The insert comes first, because two processes may enter the same DLQ at once.
 		entered, err := tx.affected("INSERT INTO @dead_letter_source (cluster_id, topic, topic_id, status_topic, status_topic_id) "+
-			"VALUES (?, ?, ?, ?, ?) ON CONFLICT (cluster_id, topic) DO NOTHING", f.cluster, src.DLQ, f.topicID, src.Status, f.statusID)
+			"VALUES (?, ?, ?, ?, ?) ON CONFLICT (cluster_id, topic) DO NOTHING", cluster, src.DLQ, f.topicID, src.Status, f.statusID)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, re
 		}
 		var topicID, status, statusID string
 		err = tx.row("SELECT dlq, topic_id, status_topic, status_topic_id FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?",
-			f.cluster, src.DLQ).Scan(&dlq, &topicID, &status, &statusID)
+			cluster, src.DLQ).Scan(&dlq, &topicID, &status, &statusID)
 		if err != nil || topicID == f.topicID && status == src.Status && statusID == f.statusID {
 			return err
 		}
@@ -77,24 +77,6 @@ func (t *tx) positions(dlq int64) (map[partition]position, error) {
 func (w *session) touch(ctx context.Context, dlq int64) error {
 	return w.inTx(ctx, func(tx *tx) error {
 		return tx.exec("UPDATE @dead_letter_source SET synced_at = ? WHERE dlq = ?", w.engine.time(time.Now()), dlq)
-	})
-}
-
-// Forget deletes all that the index has of a DLQ, so that the next sync reads it from its start.
-func (s *Store) Forget(ctx context.Context, cluster, topic string) error {
-	return s.inTx(ctx, func(tx *tx) error {
-		var dlq int64
-		err := tx.row("SELECT dlq FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?", cluster, topic).Scan(&dlq)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := tx.forget(dlq); err != nil {
-			return err
-		}
-		return tx.exec("DELETE FROM @dead_letter_source WHERE dlq = ?", dlq)
 	})
 }
 

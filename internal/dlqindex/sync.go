@@ -33,10 +33,6 @@ type Source struct {
 	deadletters.Reading
 
 	MaxReplays int // from which a letter that failed again in other software is escalated; defaults to 3
-
-	// ResolvedBefore deletes letters that the topic no longer has and that were resolved before this time (S4-7). The
-	// tombstone in the status topic deletes them too, but compaction removes it after a day. The zero time deletes none.
-	ResolvedBefore time.Time
 }
 
 // states returns where the states are read from.
@@ -76,7 +72,7 @@ type Synced struct {
 	Letters       int           `json:"letters"`                  // records of the DLQ that were indexed
 	States        int           `json:"states"`                   // records of the status topic that were indexed
 	Gone          int           `json:"gone"`                     // letters whose records retention has deleted since the last sync
-	Expired       int           `json:"-"`                        // letters that were deleted (see Source.ResolvedBefore)
+	Expired       int           `json:"-"`                        // letters that were deleted : gone, and resolved long ago
 	RebuildReason string        `json:"rebuild_reason,omitempty"` // why the index was filled from the start; empty if it was not
 	Took          time.Duration `json:"-"`
 
@@ -93,28 +89,27 @@ var errMoved = errors.New("another process moved the index on")
 // is indexed once.
 //
 // Sync looks up the end of the status topic first, and reads the letters first, so that each state finds its letter.
-// Progress may be nil.
-func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress func(Progress)) (Synced, error) {
+func (x *Index) Sync(ctx context.Context) (Synced, error) {
 	started := time.Now()
-	y := &syncer{store: s, client: cl, src: src, progress: progress}
+	y := &syncer{Index: x}
 	if err := y.look(ctx); err != nil {
 		return Synced{}, err
 	}
 	var err error
-	if y.session, err = s.session(ctx); err != nil {
-		return Synced{}, wrapped("index "+src.DLQ, err)
+	if y.session, err = x.database.session(ctx); err != nil {
+		return Synced{}, wrapped("index "+x.source.DLQ, err)
 	}
 	defer y.session.close()
-	y.session.topic, y.session.maxReplays = src.DLQ, src.maxReplays()
+	y.session.topic, y.session.maxReplays = x.source.DLQ, x.source.maxReplays()
 	for range maxPasses {
 		err := y.pass(ctx)
 		if errors.Is(err, errMoved) {
 			continue
 		}
 		y.done.Took = time.Since(started)
-		return y.done, damage(s.place, wrapped("index "+src.DLQ, err))
+		return y.done, damage(x.place, wrapped("index "+x.source.DLQ, err))
 	}
-	return y.done, fmt.Errorf("index %s: %w more than %d times; try again", src.DLQ, errMoved, maxPasses)
+	return y.done, fmt.Errorf("index %s: %w more than %d times; try again", x.source.DLQ, errMoved, maxPasses)
 }
 
 func wrapped(what string, err error) error {
@@ -126,11 +121,8 @@ func wrapped(what string, err error) error {
 
 // syncer is one run of Sync.
 type syncer struct {
-	store    *Store
-	client   *kgo.Client
-	session  *session
-	src      Source
-	progress func(Progress)
+	*Index
+	session *session
 
 	facts       facts
 	dlq         int64
@@ -140,16 +132,16 @@ type syncer struct {
 
 // facts are the IDs and offsets of the topics.
 type facts struct {
-	cluster, topicID, statusID string
-	letters, states            map[int32]kafka.Span
+	topicID, statusID string
+	letters, states   map[int32]kafka.Span
 }
 
 // look asks the cluster for IDs and offsets, for the ends of the status topic first (see Sync).
 func (y *syncer) look(ctx context.Context) error {
 	admin := kadm.NewClient(y.client)
-	topics := []string{y.src.DLQ}
-	if y.src.Status != "" && y.src.States == nil {
-		topics = append(topics, y.src.Status)
+	topics := []string{y.source.DLQ}
+	if y.source.Status != "" && y.source.States == nil {
+		topics = append(topics, y.source.Status)
 	}
 	meta, err := admin.Metadata(ctx, topics...)
 	if err != nil {
@@ -158,17 +150,16 @@ func (y *syncer) look(ctx context.Context) error {
 			return err
 		}))
 	}
-	y.facts.cluster = meta.Cluster
-	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String() + y.src.read()
-	if y.src.Status != "" {
-		if y.facts.statusID = y.src.StatesID; y.src.States == nil {
-			y.facts.statusID = meta.Topics[y.src.Status].ID.String()
+	y.facts.topicID = meta.Topics[y.source.DLQ].ID.String() + y.source.read()
+	if y.source.Status != "" {
+		if y.facts.statusID = y.source.StatesID; y.source.States == nil {
+			y.facts.statusID = meta.Topics[y.source.Status].ID.String()
 		}
-		if y.facts.states, err = y.src.states(y.client).Spans(ctx, y.src.Status); err != nil {
+		if y.facts.states, err = y.source.states(y.client).Spans(ctx, y.source.Status); err != nil {
 			return err
 		}
 	}
-	y.facts.letters, err = kafka.Spans(ctx, y.client, y.src.DLQ)
+	y.facts.letters, err = kafka.Spans(ctx, y.client, y.source.DLQ)
 	return err
 }
 
@@ -176,7 +167,7 @@ func (y *syncer) look(ctx context.Context) error {
 func (y *syncer) pass(ctx context.Context) error {
 	var err error
 	var reason string
-	if y.dlq, reason, err = y.session.enter(ctx, y.src, y.facts); err != nil {
+	if y.dlq, reason, err = y.session.enter(ctx, y.cluster, y.source, y.facts); err != nil {
 		return err
 	}
 	var positions map[partition]position
@@ -193,8 +184,8 @@ func (y *syncer) pass(ctx context.Context) error {
 		}
 		reason, positions = why, map[partition]position{}
 	}
-	if reason == wasEmpty && y.store.remade != "" {
-		reason = y.store.remade
+	if reason == wasEmpty && y.remade != "" {
+		reason = y.remade
 	}
 	if reason != "" {
 		y.done.RebuildReason = reason
@@ -206,17 +197,20 @@ func (y *syncer) pass(ctx context.Context) error {
 	if err := y.analyse(ctx); err != nil {
 		return err
 	}
-	if !y.src.ResolvedBefore.IsZero() {
-		err := y.session.inTx(ctx, func(tx *tx) (err error) {
-			y.done.Expired, err = tx.expire(y.dlq, y.src.ResolvedBefore)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := y.expire(ctx); err != nil {
+		return err
 	}
 	y.done.Offsets = y.ends()
 	return y.session.touch(ctx, y.dlq)
+}
+
+// expire deletes letters that the topic no longer has and that were resolved long ago (S4-7). The tombstone in the status
+// topic deletes them too, but compaction removes it after a day.
+func (y *syncer) expire(ctx context.Context) error {
+	return y.session.inTx(ctx, func(tx *tx) (err error) {
+		y.done.Expired, err = tx.expire(y.dlq, y.options.Now().Add(-y.keep))
+		return err
+	})
 }
 
 // ends returns the sum of the end offsets of each topic.
@@ -281,9 +275,9 @@ func (y *syncer) shrunk(positions map[partition]position) string {
 }
 
 func (y *syncer) topics() map[string]map[int32]kafka.Span {
-	topics := map[string]map[int32]kafka.Span{y.src.DLQ: y.facts.letters}
-	if y.src.Status != "" {
-		topics[y.src.Status] = y.facts.states
+	topics := map[string]map[int32]kafka.Span{y.source.DLQ: y.facts.letters}
+	if y.source.Status != "" {
+		topics[y.source.Status] = y.facts.states
 	}
 	return topics
 }
@@ -300,18 +294,18 @@ func (y *syncer) measure(positions map[partition]position) {
 
 func (y *syncer) advance(topic string, by int64) {
 	y.read += by
-	if y.progress != nil {
+	if y.options.Progress != nil {
 		p := Progress{Topic: topic, Done: min(y.read, y.total), Total: y.total}
 		if y.done.RebuildReason != wasEmpty {
 			p.RebuildReason = y.done.RebuildReason
 		}
-		y.progress(p)
+		y.options.Progress(p)
 	}
 }
 
 // letters indexes one partition of the DLQ, and marks the letters that retention deleted there.
 func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
-	of, span := partition{y.src.DLQ, p}, y.facts.letters[p]
+	of, span := partition{y.source.DLQ, p}, y.facts.letters[p]
 	made := entries{engine: y.session.engine, dlq: y.dlq, columns: writtenColumns()}
 	put := func(tx *tx, letters []entry) error { return tx.putLetters(y.dlq, letters) }
 	if err := follow(ctx, y, of, positions[of].next, span, y.scanLetters(&made), put, &y.done.Letters); err != nil {
@@ -329,7 +323,7 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 
 // states indexes one partition of the status topic.
 func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
-	of := partition{y.src.Status, p}
+	of := partition{y.source.Status, p}
 	put := func(tx *tx, changes []change) error { return tx.putStates(y.dlq, changes) }
 	return follow(ctx, y, of, positions[of].next, y.facts.states[p], y.scanStates, put, &y.done.States)
 }
@@ -337,7 +331,7 @@ func (y *syncer) states(ctx context.Context, p int32, positions map[partition]po
 // scanLetters reads letters and makes entries of them.
 func (y *syncer) scanLetters(made *entries) scan[entry] {
 	return func(ctx context.Context, of partition, span kafka.Span, fn func(entry, int64, int) error) error {
-		return y.src.Letters(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(l *deadletters.Letter) error {
+		return y.source.Letters(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(l *deadletters.Letter) error {
 			e, bytes := made.of(l)
 			return fn(e, l.Last+1, bytes)
 		})
@@ -345,7 +339,7 @@ func (y *syncer) scanLetters(made *entries) scan[entry] {
 }
 
 func (y *syncer) scanStates(ctx context.Context, of partition, span kafka.Span, fn func(change, int64, int) error) error {
-	return deadletters.ScanStates(ctx, y.src.states(y.client), of.topic, map[int32]kafka.Span{of.number: span}, func(r *deadletters.StateRecord) error {
+	return deadletters.ScanStates(ctx, y.source.states(y.client), of.topic, map[int32]kafka.Span{of.number: span}, func(r *deadletters.StateRecord) error {
 		c := readChange(r)
 		return fn(c, r.At.Offset+1, len(c.state.Reason)+len(c.id)+len(c.problem))
 	})

@@ -216,17 +216,19 @@ func TestSync_S4_6_counters_equal_a_recount_after_crashes_and_retention(t *testi
 			if random.IntN(3) == 0 {
 				w.cut(int32(random.IntN(3)), int64(random.IntN(w.sent/3+1)))
 			}
-			src := source
+			resolvedBefore := time.Time{}
 			if random.IntN(3) == 0 {
-				src.ResolvedBefore = at.Add(time.Duration(random.IntN(5)) * time.Hour)
+				resolvedBefore = at.Add(time.Duration(random.IntN(5)) * time.Hour)
 			}
+			w.index.options.Now = func() time.Time { return resolvedBefore }
 			for left := random.IntN(8); ; left += 4 {
 				ctx, cancel := context.WithCancel(t.Context())
-				done, err := w.store.Sync(ctx, w.cl, src, func(Progress) {
+				w.index.options.Progress = func(Progress) {
 					if left--; left < 0 {
 						cancel()
 					}
-				})
+				}
+				done, err := w.index.Sync(ctx)
 				cancel()
 				gone, expired = gone+done.Gone, expired+done.Expired
 				w.recounted()
@@ -242,7 +244,7 @@ func TestSync_S4_6_counters_equal_a_recount_after_crashes_and_retention(t *testi
 // recounted fails unless the counters are what a recount of the rows gives. Both may be behind the topics.
 func (w *world) recounted() {
 	w.t.Helper()
-	found := must.Get(w.store.Check(w.t.Context(), w.cl, source))(w.t)
+	found := must.Get(w.index.Check(w.t.Context()))(w.t)
 	for _, fault := range found.Faults {
 		expect.That(w.t, !strings.HasPrefix(fault, "count:"), "%v", fault)
 	}
@@ -254,12 +256,12 @@ func TestSync_S4_6_several_at_once_take_each_record_in_once(t *testing.T) {
 		w := newWorld(t, place)
 		random := rand.New(rand.NewPCG(1, 2))
 		var group sync.WaitGroup
-		stores := []*Store{w.store, w.open(place), w.open(place)}
+		indexes := []*Index{w.index, w.open(place), w.open(place)}
 		for range 3 {
 			w.put(w.history(random, 400)...)
-			for _, s := range stores {
+			for _, x := range indexes {
 				group.Go(func() {
-					_, err := s.Sync(t.Context(), w.cl, source, nil)
+					_, err := x.Sync(t.Context())
 					expect.That(t, err == nil, "%v", err)
 				})
 			}
@@ -315,6 +317,7 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 		must.Get(w.admin.DeleteTopics(t.Context(), "dlq"))(t)
 		must.Get(w.admin.CreateTopics(t.Context(), 3, 1, nil, "dlq"))(t)
 		w.cl = w.connect() // the old client knows the old topic
+		w.index.client = w.cl
 		w.put(w.dead(0, "new", nil), w.dead(0, "newer", nil), w.dead(0, "newest", nil))
 		done := w.sync()
 		expect.That(t, strings.Contains(done.RebuildReason, "another one than before") && done.Letters == 3, "%+v", done)

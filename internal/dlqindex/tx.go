@@ -21,7 +21,7 @@ type session struct {
 }
 
 // session returns a connection; the caller closes it.
-func (s *Store) session(ctx context.Context) (*session, error) {
+func (s *database) session(ctx context.Context) (*session, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -37,14 +37,14 @@ func (w *session) close() {
 }
 
 // inTx runs fn in a transaction of a connection of its own.
-func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error { return s.run(ctx, nil, fn) }
+func (s *database) inTx(ctx context.Context, fn func(*tx) error) error { return s.run(ctx, nil, fn) }
 
 // reading runs fn in a transaction that sees a snapshot of the index.
-func (s *Store) reading(ctx context.Context, fn func(*tx) error) error {
+func (s *database) reading(ctx context.Context, fn func(*tx) error) error {
 	return s.run(ctx, s.engine.snapshot(), fn)
 }
 
-func (s *Store) run(ctx context.Context, o *sql.TxOptions, fn func(*tx) error) error {
+func (s *database) run(ctx context.Context, o *sql.TxOptions, fn func(*tx) error) error {
 	w, err := s.session(ctx)
 	if err != nil {
 		return err
@@ -182,13 +182,13 @@ func chunked[T any](list []T, fn func([]T) error) error {
 	return nil
 }
 
-func (s *Store) row(ctx context.Context, text string, args ...any) *sql.Row {
+func (s *database) row(ctx context.Context, text string, args ...any) *sql.Row {
 	return s.db.QueryRowContext(ctx, s.engine.sql(text), args...)
 }
 
 // inSnapshot answers a question about a DLQ in a transaction that sees a snapshot of the index. what is the verb in errors.
 func inSnapshot[T any](ctx context.Context, d *DLQ, what string, question func(*tx) (T, error)) (answer T, err error) {
-	err = d.store.reading(ctx, func(t *tx) (err error) {
+	err = d.database.reading(ctx, func(t *tx) (err error) {
 		answer, err = question(t)
 		return err
 	})
