@@ -35,7 +35,7 @@ type Adoption struct {
 	Waiting     int64 `json:"waiting"`
 	DeadLetters int64 `json:"dead_letters"`
 
-	shards []adopted
+	states []adopted
 	group  string // former group, if it was another one
 }
 
@@ -108,7 +108,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 			a.Forgotten += size.Ledger
 		}
 	}
-	if len(a.shards) == 0 {
+	if len(a.states) == 0 {
 		return a, nil
 	}
 	return a, e.countAdoption(ctx, adm, a, committed)
@@ -124,7 +124,7 @@ func (a *Adoption) add(sh adopted) {
 			a.group = m.Remembered
 		}
 	}
-	a.shards = append(a.shards, sh)
+	a.states = append(a.states, sh)
 	a.Partitions++
 }
 

@@ -87,7 +87,7 @@ type groupMember struct {
 
 func groupMembers(group kadm.DescribedGroup) (members []groupMember) {
 	for _, m := range group.Members {
-		c := groupMember{name: MemberName(m), host: m.ClientHost}
+		c := groupMember{name: memberName(m), host: m.ClientHost}
 		if meta, ok := m.Join.AsConsumer(); ok {
 			c.topics = meta.Topics
 		}
@@ -96,8 +96,8 @@ func groupMembers(group kadm.DescribedGroup) (members []groupMember) {
 	return members
 }
 
-// MemberName returns the name of a member's instance, or its member ID.
-func MemberName(m kadm.DescribedGroupMember) string {
+// memberName returns the name of a member's instance, or its member ID.
+func memberName(m kadm.DescribedGroupMember) string {
 	if m.InstanceID != nil {
 		return *m.InstanceID
 	}

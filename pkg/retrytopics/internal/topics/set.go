@@ -1,6 +1,7 @@
 package topics
 
 import (
+	"slices"
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -44,6 +45,11 @@ func (s *Set) Memory() []string {
 		names = append(names, s.Heads)
 	}
 	return names
+}
+
+// Written lists the topics to which an instance may write, with the state topic even if it is not needed.
+func (s *Set) Written() []string {
+	return slices.Concat(s.Records()[1:], s.Memory(), s.Outputs, []string{s.State})
 }
 
 // Consumed lists the source, the tiers and the former tiers, in this order.
