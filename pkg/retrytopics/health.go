@@ -139,3 +139,35 @@ func (t *commitHealth) wasHealthy() bool {
 // Blocked reports why the engine does not commit at the moment: a permission that was taken away, or a topic that
 // refuses the engine's records. The engine then begins no attempt and tries again by itself.
 func (e *Engine) Blocked() (b Blocked, yes bool) { return e.health.blocked() }
+
+// A session that ends because a permission is missing blocks the engine, and a commit shows that the permission is back.
+// If there is nothing to commit, a later session shows it by reading for a while without a refusal: brokers refuse a
+// fetch, a heartbeat and a commit at once.
+
+// provenAfter is how long a session must read without an error: several fetches of FetchMaxWait, and a heartbeat.
+const provenAfter = 4 * time.Second
+
+// reads records whether a turn polls the group's topics. Time without polls does not count.
+func (s *session) reads(polls bool) {
+	switch {
+	case !polls:
+		s.readsSince = time.Time{}
+	case s.readsSince.IsZero():
+		s.readsSince = time.Now()
+	}
+}
+
+// proven clears the failure of an earlier session once this one has shown that it works.
+func (s *session) proven() {
+	if !s.e.health.sessionEnded() || s.readsSince.IsZero() || time.Since(s.readsSince) < provenAfter {
+		return
+	}
+	s.mu.Lock()
+	told := s.told
+	s.mu.Unlock()
+	if _, some := s.sched.Pending(); !told || some || s.unfinished() { // a commit will show it
+		return
+	}
+	s.e.health.passed(s.e.cfg.Logger)
+	s.block()
+}

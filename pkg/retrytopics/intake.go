@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -203,4 +204,61 @@ func (s *session) balance(source bool) {
 	if len(resume) > 0 {
 		s.committer.Client().ResumeFetchPartitions(resume)
 	}
+}
+
+const (
+	// fetchPause is how long a partition is not read after its fetch failed. Brokers answer such a fetch at once (for
+	// example if the topic was deleted), and the client would ask again at once: thousands of requests a second.
+	fetchPause = time.Second
+	// fetchTold is how often the failing fetches of a partition are logged.
+	fetchTold = time.Minute
+)
+
+// pauseFetch pauses one partition whose fetch failed, until balance resumes it.
+func (s *session) pauseFetch(ctx context.Context, fe kgo.FetchError) {
+	now, tell := time.Now(), true
+	s.mu.Lock()
+	if l := s.partitions[topicPartition{fe.Topic, fe.Partition}]; l != nil {
+		tell = now.Sub(l.fetchTold) >= fetchTold
+		if tell {
+			l.fetchTold = now
+		}
+		l.paused, l.fetchAt = true, now.Add(fetchPause)
+		s.committer.Client().PauseFetchPartitions(map[string][]int32{fe.Topic: {fe.Partition}})
+	}
+	s.mu.Unlock()
+	if tell {
+		s.e.cfg.Logger.WarnContext(ctx, "fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "every", fetchPause, "error", fe.Err)
+	}
+}
+
+// Retry topics belong to one pipeline. If two pipelines are configured with one tier prefix, a new one is refused at its
+// start. One that runs leaves the records of the other alone: it does not retry them, and it does not purge the topic.
+
+// ofOtherPipeline reports whether a record of a retry topic is another pipeline's. A record without a pipeline is
+// foreign in a former tier; in a tier of this pipeline it is a malformed record of its own. The mutex is held.
+func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
+	if l.tier == sourceTier || r.Attrs.IsControl() {
+		return false
+	}
+	writer := topics.WriterOf(r)
+	if writer == "" {
+		former := l.tier >= len(s.e.cfg.Retries.Tiers)
+		return former && (l.shared || l.committed.Offset < 0)
+	}
+	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.state.pipelines, writer)
+}
+
+// leaveToOwner passes over a record of another pipeline, and logs it once per partition. The mutex is held.
+func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
+	l.end = max(l.end, r.Offset+1)
+	l.window.Pass(r.Offset)
+	s.lazy = true
+	if l.shared {
+		return
+	}
+	l.shared = true
+	s.e.cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are left to it, and the topic is no longer purged; "+
+		"give each pipeline a tier prefix of its own (topics.tier_prefix)",
+		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", header.Clip(topics.WriterOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
 }

@@ -132,3 +132,14 @@ func (l *partition) commitPoint(m offsets.Commit) kafka.CommitPoint {
 	}
 	return kafka.CommitPoint{Topic: l.topic, Partition: l.partition, Commit: m}
 }
+
+// noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays in the
+// list: records before the committed position may still wait for the other pipeline.
+func noteShared(cp *statetopic.Checkpoint, partitions map[topicPartition]*partition, sh *partitionState) {
+	for tp, l := range partitions {
+		if l.state == sh && l.shared && !slices.Contains(cp.Shared, tp.topic) && len(cp.Shared) < statetopic.MaxPositions {
+			cp.Shared = append(slices.Clone(cp.Shared), tp.topic)
+		}
+	}
+	slices.Sort(cp.Shared)
+}
