@@ -36,85 +36,114 @@ func (e *Engine) newWorker(sched *schedule.Scheduler) *worker {
 	return &worker{e: e, sched: sched, caller: attempt.Caller{Config: common}}
 }
 
-// attempt runs the handler once and stores the records to produce in t. It returns an UnavailableError if a dependency
+// attempt runs the handler once, and writes what came of it into t.done. It returns an UnavailableError if a dependency
 // was down and no attempt was made, and undone=true if the result must be discarded.
 func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, undone bool) {
-	e, r, event := w.e, &t.record, &t.event
+	e, event := w.e, &t.event
 	started := e.now()
-	w.caller.Begin(&r.Source)
+	w.caller.Begin(&t.record.Source)
 	defer w.caller.End()
+	if event.Record != nil {
+		t.done = done{} // of an attempt that did not count
+	}
+	t.Down, t.ResultBytes = nil, 0
 	if t.Keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
 		t.change.Hash = idempotency.HashKey(t.raw.Key)
 	}
-	if event.Record != nil {
-		*event, t.result, t.handled = Event{}, Result{}, false // of an attempt that did not count
-	}
-	event.Record, event.Identity, event.At = r, identityOf(r.Control), started
-	t.Down, t.ResultBytes = nil, 0
+	event.Record, event.Identity, event.At = &t.record, identityOf(t.record.Control), started
 	before := e.past(t, started)
-	result := &t.result
-	if d, run := e.startOrWait(t, &before.Order); !run {
-		event.Decision = d
+	turn := e.turn(t, before.Order)
+	t.record.number(turn.number)
+	if turn.waits {
+		event.Decision, before.Order = turn.decision, turn.order
 	} else {
-		if t.from.tier != sourceTier && t.refused == nil {
-			event.Lateness = started.Sub(r.Control.Due)
+		if held := w.handled(ctx, t, turn.refused, &before); held != nil {
+			return held, false
 		}
-		var err error
-		*result, err = w.handle(ctx, t)
-		if held, ok := errors.AsType[*UnavailableError](err); ok {
-			met := held.outage()
-			if held.Err == nil || !w.sched.Counts(&t.Task, met) {
-				return held, false
-			}
-			t.Down, err = &met, held.Err
-		}
-		event.At = e.now()
-		event.Took = event.At.Sub(started)
-		if t.Weight > largeValue {
-			result.Identity = result.apart()
-		}
-		event.Identity = identity(result.Identity, event.Identity)
-		whole := err == nil && len(result.Failed) == 0
-		t.handled = t.refused == nil && (whole || ctx.Err() == nil) // revoking a partition cancels its running attempts
-		e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true
 		}
 	}
-	e.applyOutcome(t, event, &before, result)
-	t.outputs, event.Destination = e.records(t, event, result, &w.slab)
+	w.end(ctx, t, &before)
+	return nil, false
+}
+
+// handled asks the handler, and decides by its answer. refused is why the record cannot be attempted, if it cannot.
+func (w *worker) handled(ctx context.Context, t *task, refused error, before *memory.Past) *UnavailableError {
+	e, event, result := w.e, &t.event, &t.result
+	started := event.At
+	if t.from.tier != sourceTier && refused == nil {
+		event.Lateness = started.Sub(t.record.Control.Due)
+	}
+	var err error
+	*result, err = w.answer(ctx, t, refused)
+	if held, ok := errors.AsType[*UnavailableError](err); ok {
+		met := held.outage()
+		if held.Err == nil || !w.sched.Counts(&t.Task, met) {
+			return held
+		}
+		t.Down, err = &met, held.Err
+	}
+	event.At = e.now()
+	event.Took = event.At.Sub(started)
+	if t.Weight > largeValue {
+		result.Identity = result.apart()
+	}
+	event.Identity = identity(result.Identity, event.Identity)
+	whole := err == nil && len(result.Failed) == 0
+	t.handled = refused == nil && (whole || ctx.Err() == nil) // revoking a partition cancels its running attempts
+	e.decide(t, event, before, result, err)
+	return nil
+}
+
+// end makes the records of an attempt that counts, and tells the memory what it did to its key.
+func (w *worker) end(ctx context.Context, t *task, before *memory.Past) {
+	e, event := w.e, &t.event
+	event.DeadLetterID = event.deadLetterID()
+	if t.Keyed {
+		effect, number := e.effect(t, before)
+		t.record.number(number)
+		t.from.state.memory.Apply(&t.change, t.raw.Key, before, effect)
+	}
+	t.outputs, event.Destination = e.records(t, event, &t.result, &w.slab)
 	more, err := e.journal(event)
 	if err != nil {
-		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
+		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", t.record.Source.String(), "error", err)
 	}
 	t.outputs = append(t.outputs, more...)
 	for _, out := range t.outputs {
 		t.ResultBytes += len(out.Value)
 	}
-	return nil, false
 }
 
-// startOrWait reports whether a task may run now. If not, it returns the decision where its record waits, and updates
-// st, the state of its key.
-func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool) {
+// turn is whether a task may run now.
+type turn struct {
+	waits    bool
+	decision policy.Decision // where a record that waits does so
+	order    keyorder.State  // of its key meanwhile
+	number   int64           // of the record among those of its key that wait
+	refused  error           // why a record that may run cannot be attempted
+}
+
+// turn returns whether a task may run now. order is that of its key.
+func (e *Engine) turn(t *task, order keyorder.State) turn {
+	runs := turn{number: t.record.Control.Sequence, refused: t.refused}
 	if d, due := e.surface(t); !due {
-		return d, false
+		return turn{waits: true, decision: d, order: order, number: runs.number}
 	}
 	if !t.Keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
-		return policy.Decision{}, true
+		return runs
 	}
-	next, d, sequence, run := e.cfg.Ordering.rules().Admit(*st, t.ordered(), e.cfg.Retries.Tiers, t.event.At)
-	t.record.number(sequence)
+	next, d, number, run := e.cfg.Ordering.rules().Admit(order, t.ordered(), e.cfg.Retries.Tiers, t.event.At)
+	runs.number = number
 	if run {
-		return d, true
+		return runs
 	}
 	if topic := e.cfg.Retries.Tiers[d.Tier].Topic; !e.holds(topic, t) {
-		t.refused = cmp.Or(t.refused, error(&fit.NoTierError{Topic: topic}))
-		return policy.Decision{}, true
+		runs.refused = cmp.Or(t.refused, error(&fit.NoTierError{Topic: topic}))
+		return runs
 	}
-	*st = next
-	t.from.state.memory.Wait(t.raw.Key, next)
-	return d, false
+	return turn{waits: true, decision: d, order: next, number: number}
 }
 
 // unreadable reports whether the control headers are invalid, so that the record's due time and sequence are unknown.
@@ -139,10 +168,10 @@ func (e *Engine) surface(t *task) (policy.Decision, bool) {
 	return policy.Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
 }
 
-// handle returns the handler's answer, which may be at hand already.
-func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
-	if t.refused != nil {
-		return Result{}, t.refused
+// answer returns the handler's answer, which may be at hand already.
+func (w *worker) answer(ctx context.Context, t *task, refused error) (Result, error) {
+	if refused != nil {
+		return Result{}, refused
 	}
 	if m := t.made; m != nil {
 		t.made = nil
@@ -254,65 +283,62 @@ func tried(r *Record) policy.Tried {
 	return t
 }
 
-// applyOutcome records the attempt's outcome for the key in the partition's state.
-func (e *Engine) applyOutcome(t *task, event *Event, before *memory.Past, result *Result) {
-	if !t.Keyed {
-		return
-	}
-	if event.Decision.Outcome == policy.OutcomeDeadLettered {
-		event.DeadLetterID = cmp.Or(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
-	}
-	effect := memory.Effect{Deletes: result.Delete, At: event.At}
-	// A duplicate repeats the newest content of the key: nothing older may take effect after it.
-	if event.took() || event.Decision.Outcome == policy.OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
-		e.apply(t, event, before, result, &effect)
-	}
-	st, sequence := e.cfg.Ordering.rules().After(before.Order, t.ordered(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
+// effect returns what the attempt does to its key, and the number of its record among those of the key that wait.
+func (e *Engine) effect(t *task, before *memory.Past) (effect memory.Effect, number int64) {
+	event := &t.event
+	effect = e.applied(t, before)
+	st, number := e.cfg.Ordering.rules().After(before.Order, t.ordered(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
 	st = e.cfg.Ordering.rules().PartsDied(st, len(event.Dead))
 	if effect.Took {
 		st = st.WithApplied(effect.Version)
-		if result.Delete {
+		if effect.Deletes {
 			st = st.WithDelete(effect.Version.Offset)
 		}
 	}
-	effect.LateDelete = e.lateDelete(t, event, before, result)
 	if effect.LateDelete >= 0 {
 		st = st.WithDelete(effect.LateDelete)
 	}
 	if newest := before.LatestVersion(); newest != nil { // ledger and versions may forget it in time
 		st = st.WithApplied(*newest).WithDelete(before.Deleted() - 1)
 	}
-	t.record.number(sequence)
 	if st != before.Order || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked {
-		t.from.state.memory.Order(&t.change, t.raw.Key, st)
+		effect.Order = &st
 	}
-	t.from.state.memory.Apply(&t.change, before, effect)
+	return effect, number
 }
 
 // lateDelete returns the source offset of a superseded delete, or -1 for every other event. The newer content stays, but
 // everything before the delete in the source is older than it, whatever its version number, and must not take effect
 // again. Without version numbers the offsets ensure this already.
-func (e *Engine) lateDelete(t *task, event *Event, before *memory.Past, result *Result) int64 {
-	if event.Decision.Outcome != policy.OutcomeSuperseded || !result.Delete || !e.cfg.Ordering.Versioned {
+func (e *Engine) lateDelete(t *task, before *memory.Past) int64 {
+	if t.event.Decision.Outcome != policy.OutcomeSuperseded || !t.result.Delete || !e.cfg.Ordering.Versioned {
 		return -1
 	}
-	v, _, _ := e.version(t, result.Version, true, before)
+	v, _, _ := e.version(t, t.result.Version, true, before)
 	return v.Offset
 }
 
-// apply sets the effect of an event that took effect, with its version. An event without a version is not compared, but
+// applied returns the effect of the attempt but for the order of the key. An event without a version is not compared, but
 // its content is now the newest.
-func (e *Engine) apply(t *task, event *Event, before *memory.Past, result *Result, effect *memory.Effect) {
-	v, took, _ := e.version(t, result.Version, result.Delete, before)
+func (e *Engine) applied(t *task, before *memory.Past) memory.Effect {
+	event, result := &t.event, &t.result
+	effect := memory.Effect{Deletes: result.Delete, At: event.At, LateDelete: e.lateDelete(t, before)}
+	duplicate := event.Decision.Outcome == policy.OutcomeDuplicate
+	// A duplicate repeats the newest content of the key: nothing older may take effect after it.
+	if !event.took() && (!duplicate || e.cfg.Ordering.Mode == OrderNone) {
+		return effect
+	}
+	v, versioned, _ := e.version(t, result.Version, result.Delete, before)
 	newest := before.LatestVersion()
 	switch {
-	case event.Decision.Outcome == policy.OutcomeDuplicate && took && newest != nil && v.Less(*newest), !took && newest == nil:
-		return
-	case !took:
+	case duplicate && versioned && newest != nil && v.Less(*newest), !versioned && newest == nil:
+		return effect
+	case !versioned:
 		v = *newest
 	}
-	effect.Version, effect.Took = v, took
+	effect.Version, effect.Took = v, versioned
 	effect.Content, effect.Hashed = event.effect(before)
+	return effect
 }
 
 func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {

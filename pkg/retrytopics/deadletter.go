@@ -17,20 +17,13 @@ import (
 // records gives what a task's transaction produces for the decision, and the topic where the record or its output is
 // then ("" when it was closed without output).
 func (e *Engine) records(t *task, event *Event, result *Result, own *header.Buffer) ([]*kgo.Record, string) {
-	r := event.Record
-	if event.DeadLetterID == "" {
-		event.DeadLetterID = r.Control.DeadLetterID
-	}
 	if len(event.Dead) > 0 || event.remaining != nil {
 		records := e.partRecords(t, event, own)
-		for _, out := range result.Outputs {
-			e.stamp(out, event, own)
-			event.Destination = out.Topic
-		}
+		destination := e.stampAll(result.Outputs, event, own)
 		if event.remaining != nil {
-			event.Destination = records[0].Topic
+			destination = records[0].Topic
 		}
-		return append(records, result.Outputs...), event.Destination
+		return append(records, result.Outputs...), destination
 	}
 	switch event.Decision.Outcome {
 	case policy.OutcomeParked:
@@ -43,19 +36,20 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *header.Buff
 		return []*kgo.Record{keep(t, topic, control, own)}, topic
 	case policy.OutcomeDelivered, policy.OutcomeDuplicate, policy.OutcomeSuperseded, policy.OutcomeFiltered, policy.OutcomeSkipped:
 	case policy.OutcomeDeadLettered:
-		if event.DeadLetterID == "" {
-			event.DeadLetterID = deadLetterID(r)
-		}
 		control := e.failed(event)
 		control.DeadLetterID = event.DeadLetterID
 		return []*kgo.Record{e.deadLetter(t, control, own)}, e.cfg.DLQ
 	}
-	destination := ""
-	for _, out := range result.Outputs {
+	return result.Outputs, e.stampAll(result.Outputs, event, own)
+}
+
+// stampAll marks the outputs with where they came from, and returns the topic of the last one.
+func (e *Engine) stampAll(outputs []*kgo.Record, event *Event, own *header.Buffer) (topic string) {
+	for _, out := range outputs {
 		e.stamp(out, event, own)
-		destination = out.Topic
+		topic = out.Topic
 	}
-	return result.Outputs, destination
+	return topic
 }
 
 // keep puts the original bytes and the producer's headers into the same partition of another topic.
@@ -129,6 +123,14 @@ func (e *Engine) stamp(out *kgo.Record, event *Event, own *header.Buffer) {
 	if part != "" {
 		out.Headers = append(out.Headers, kgo.RecordHeader{Key: header.KeyPart, Value: []byte(part)})
 	}
+}
+
+// deadLetterID returns the ID of the event's dead letter: the one that the record replays, or else its own.
+func (event *Event) deadLetterID() string {
+	if id := event.Record.Control.DeadLetterID; id != "" || event.Decision.Outcome != policy.OutcomeDeadLettered {
+		return id
+	}
+	return deadLetterID(event.Record)
 }
 
 // deadLetterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a

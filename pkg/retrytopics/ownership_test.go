@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -206,6 +207,11 @@ func (s *session) takes(records ...*kgo.Record) {
 	s.sched.Add(all)
 }
 
+// remembers makes an order that of a key of partition 0.
+func (s *session) remembers(key string, order keyorder.State) {
+	s.states[0].memory.Apply(&memory.Change{}, []byte(key), &memory.Past{}, memory.Effect{LateDelete: -1, Order: &order})
+}
+
 // attempts makes an attempt at the next record and finishes it.
 func (s *session) attempts(t *testing.T) *Event {
 	t.Helper()
@@ -266,12 +272,12 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			})
 			c.record.Key = []byte("k")
 			s.refused[header.Position{Topic: c.record.Topic, Partition: 0, Offset: 9}] = &refused{err: kerr.MessageTooLarge, output: true}
-			s.states[0].memory.Wait([]byte("k"), waits)
+			s.remembers("k", waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
 			expect.That(t, e.Decision.Outcome == policy.OutcomeParked && e.Record.Control.Sequence == c.sequence, "%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
 			expect.Equal(t, s.orderOf("k"), c.after, "the key's state")
-			s.states[0].memory.Wait([]byte("k"), keyorder.State{})
+			s.remembers("k", keyorder.State{})
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			e = s.attempts(t)
@@ -291,7 +297,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, Config{Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}, Handler: nothing})
-			s.states[0].memory.Wait([]byte("k"), waits)
+			s.remembers("k", waits)
 			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("many")}}})
 			e := s.attempts(t)
 			want := waits

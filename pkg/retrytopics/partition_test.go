@@ -226,7 +226,7 @@ func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
 	for _, dated := range []bool{false, true} {
 		sent := &kgo.Record{Topic: "out", Partition: 3, Key: []byte("k"), Value: []byte("v"), Context: t.Context(), Timestamp: own,
 			Headers: []kgo.RecordHeader{{Key: "h"}}}
-		finished := &task{outputs: []*kgo.Record{sent, {Topic: "audit"}}, result: Result{Outputs: []*kgo.Record{sent}}, dated: dated}
+		finished := &task{done: done{outputs: []*kgo.Record{sent, {Topic: "audit"}}, result: Result{Outputs: []*kgo.Record{sent}}, dated: dated}}
 		s := &session{}
 		s.salvage([]*task{finished})
 		expect.That(t, sent.Context != nil && sent.Timestamp.Equal(own), "the client's record has changed: %+v", sent)

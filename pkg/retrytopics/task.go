@@ -17,20 +17,24 @@ import (
 type task struct {
 	schedule.Task
 
-	from    *partition
-	outputs []*kgo.Record // what its transaction produces, with event and change
-	change  memory.Change
-
+	from *partition
+	done
 	raw         *kgo.Record
 	record      Record
-	dated       bool            // the handler sets the timestamps of its outputs
 	refused     error           // why the record cannot be attempted: a malformed header, or an output that the broker refused
 	pointer     *header.Pointer // of a record whose value was not kept
 	pointerOnly bool            // the broker refused the record in a topic that should keep it: only a pointer can be kept
 	made        *made           // the handler's answer in a session that has ended
-	handled     bool            // the handler has returned result, or an error that is in event
-	result      Result
-	event       Event // until the handler has returned, At is the start of the attempt
+}
+
+// done is what an attempt came to.
+type done struct {
+	outputs []*kgo.Record // what its transaction produces, with event and change
+	change  memory.Change // of its key, in the memory
+	handled bool          // the handler has returned result, or an error that is in event
+	dated   bool          // the handler sets the timestamps of its outputs
+	result  Result
+	event   Event // until the handler has returned, At is the start of the attempt
 }
 
 // slabTasks is how many tasks are allocated together. A waiting task keeps its slab in memory, so it is a few. Tasks

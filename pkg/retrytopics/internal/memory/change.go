@@ -65,17 +65,16 @@ type Effect struct {
 	Content    [8]byte // becomes the last content of the key in the ledger, if Hashed
 	Hashed     bool
 	At         time.Time
+	Order      *keyorder.State // the order of the key from now on; nil if it stays
 }
 
-// Order changes the order of a key, in the memory and in what is written.
-func (p *Partition) Order(c *Change, key []byte, order keyorder.State) {
-	c.order = &ordered{string(key), order}
-	p.Wait(key, order)
-}
-
-// Apply takes what an attempt did: the last effective event, and the newest known version of the key. The ledger and the
-// key's order may forget it in time. before is what was known of the key before the attempt.
-func (p *Partition) Apply(c *Change, before *Past, effect Effect) {
+// Apply takes what an attempt did to its key: its order, its last effective event, and its newest known version. The
+// ledger and the key's order may forget the version in time. before is what was known of the key before the attempt.
+func (p *Partition) Apply(c *Change, key []byte, before *Past, effect Effect) {
+	if effect.Order != nil {
+		c.order = &ordered{string(key), *effect.Order}
+		p.setOrder(c.order)
+	}
 	if effect.Hashed && p.ledger != nil {
 		c.ledged, c.before, c.known = true, before.last, before.known
 		c.applied = idempotency.Applied{Content: effect.Content, Version: effect.Version.Number, Offset: effect.Version.Offset, At: effect.At}

@@ -91,15 +91,15 @@ func (p *Partition) Past(key []byte, hash idempotency.KeyHash, now time.Time) Pa
 	return past
 }
 
-// Wait changes the order of a key whose record waits. The change is not written: the record that waits says the same.
-func (p *Partition) Wait(key []byte, order keyorder.State) {
+// setOrder changes the order of a key.
+func (p *Partition) setOrder(o *ordered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if order == (keyorder.State{}) {
-		delete(p.keys, string(key))
+	if o.state == (keyorder.State{}) {
+		delete(p.keys, o.key)
 		return
 	}
-	p.keys[string(key)] = order
+	p.keys[o.key] = o.state
 }
 
 // note writes what took effect into ledger and versions, until it is committed or the memory has a successor.

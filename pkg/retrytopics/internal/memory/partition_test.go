@@ -26,8 +26,7 @@ func TestSuccessor_ignoresAttemptsOfItsPredecessor(t *testing.T) {
 	hash := idempotency.HashKey([]byte("k"))
 	before := old.Past([]byte("k"), hash, time.Now())
 	c := &Change{Hash: hash}
-	old.Order(c, []byte("k"), keyorder.State{DeadLetters: 1})
-	old.Apply(c, &before, Effect{Took: true, LateDelete: -1, Hashed: true, At: time.Now()})
+	old.Apply(c, []byte("k"), &before, Effect{Took: true, LateDelete: -1, Hashed: true, At: time.Now(), Order: &keyorder.State{DeadLetters: 1}})
 	p := next.Past([]byte("k"), hash, time.Now())
 	expect.That(t, !p.known && p.Order == (keyorder.State{}), "the successor knows %+v", p)
 	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")
@@ -45,7 +44,7 @@ func TestSuccessor_S3_1_knowsWhatIsCommitted(t *testing.T) {
 		effect := Effect{Took: true, LateDelete: -1, Hashed: true, At: now}
 		effect.Version.Offset = offset
 		offset++
-		m.Apply(c, &before, effect)
+		m.Apply(c, []byte(key), &before, effect)
 		return c
 	}
 	running := apply("running") // is not in the transaction that is committed
