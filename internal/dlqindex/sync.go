@@ -72,7 +72,7 @@ type Synced struct {
 	Letters       int           `json:"letters"`                  // records of the DLQ that were indexed
 	States        int           `json:"states"`                   // records of the status topic that were indexed
 	Gone          int           `json:"gone"`                     // letters whose records retention has deleted since the last sync
-	Expired       int           `json:"-"`                        // letters that were deleted : gone, and resolved long ago
+	Expired       int           `json:"-"`                        // letters that were deleted: gone, and resolved long ago
 	RebuildReason string        `json:"rebuild_reason,omitempty"` // why the index was filled from the start; empty if it was not
 	Took          time.Duration `json:"-"`
 

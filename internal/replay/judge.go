@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -31,34 +32,33 @@ func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 	content := letter.Content
 	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, content.Value))
 	d := Detail{Letter: letter, Verdict: verdictOf(err), Refused: refusedBy(err)}
-	if content.Value != nil {
-		d.Feature, d.Decode = s.Decoded(ctx, content)
+	if content.Value == nil {
+		return d
 	}
-	if d.Feature != nil {
-		d.Repaired = s.repaired(ctx, content)
+	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(content.Headers), content.Value)
+	if err == nil {
+		d.Feature, err = s.geoJSON(&opened)
+	}
+	d.Decode = err
+	if d.Feature != nil && opened.Feature != nil { // a collection is shown as it is
+		d.Repaired, _ = s.mapping.Repaired(ctx, opened.Feature) // the verdict contains the error
 	}
 	return d
-}
-
-// repaired returns the feature of a dead letter with the geometry that the gates repair. It returns nil if the gates
-// repair nothing, and for a collection.
-func (s *Service) repaired(ctx context.Context, c *deadletters.Content) []byte {
-	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
-	if err != nil || opened.Feature == nil {
-		return nil
-	}
-	out, err := s.mapping.Repaired(ctx, opened.Feature)
-	if err != nil {
-		return nil // the verdict contains the reason
-	}
-	return out
 }
 
 // Decoded returns the decoded feature as GeoJSON, before any mapping. It returns nil for a delete.
 func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
 	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
-	if err != nil || opened.Delete {
+	if err != nil {
 		return nil, err
+	}
+	return s.geoJSON(&opened)
+}
+
+// geoJSON encodes a decoded record as GeoJSON. It returns nil for a delete.
+func (s *Service) geoJSON(opened *envelope.Content) ([]byte, error) {
+	if opened.Delete {
+		return nil, nil
 	}
 	if opened.Features == nil {
 		return s.mapping.GeoJSON(opened.Feature)

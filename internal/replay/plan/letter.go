@@ -73,9 +73,16 @@ func (l *Letter) overwrites() bool { return l.Force && l.Today.Passes && l.Today
 // maxName bounds the IDs, codes and fingerprints in a line, in bytes.
 const maxName = 4096 // error codes of other software can be long
 
-// before reports whether a dead letter comes before another one in a plan.
-func (l *Letter) before(other *Letter) bool {
-	return l.Partition < other.Partition || l.Partition == other.Partition && l.Offset < other.Offset
+// order checks that the dead letters of a plan follow each other as in the DLQ.
+type order struct{ last *header.Position }
+
+// next returns an error unless a dead letter follows the one before.
+func (o *order) next(l *Letter) error {
+	if last := o.last; last != nil && (l.Partition < last.Partition || l.Partition == last.Partition && l.Offset <= last.Offset) {
+		return fmt.Errorf("dead letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, last.Partition, last.Offset)
+	}
+	o.last = &header.Position{Partition: l.Partition, Offset: l.Offset}
+	return nil
 }
 
 // check returns an error if a field is invalid.

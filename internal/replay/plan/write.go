@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -38,10 +39,10 @@ type endLine struct {
 
 // Writer writes a plan: a head, then dead letters in the order of the DLQ, then the end.
 type Writer struct {
-	out  *bufio.Writer
-	hash hash.Hash
-	plan *Plan
-	last *Letter
+	out   *bufio.Writer
+	hash  hash.Hash
+	plan  *Plan
+	order order
 }
 
 func newPlan(head Head) *Plan {
@@ -50,13 +51,9 @@ func newPlan(head Head) *Plan {
 
 // Add writes one dead letter. It must follow the previous one in the DLQ.
 func (w *Writer) Add(l *Letter) error {
-	if err := l.check(); err != nil {
+	if err := cmp.Or(l.check(), w.order.next(l)); err != nil {
 		return err
 	}
-	if w.last != nil && !w.last.before(l) {
-		return fmt.Errorf("dead letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, w.last.Partition, w.last.Offset)
-	}
-	w.last = &Letter{Partition: l.Partition, Offset: l.Offset}
 	w.plan.take(l)
 	return w.line(l, true)
 }
