@@ -74,7 +74,7 @@ func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	return e.record(topic, partition, e.whole()), nil
+	return e.record(topic, partition, e.withPlace()), nil
 }
 
 // check returns the fault of an event that must not be written.
@@ -97,10 +97,10 @@ func (e *Event) record(topic string, partition int32, value *Object) *kgo.Record
 }
 
 // MarshalJSON returns the event as it is written to the topic.
-func (e Event) MarshalJSON() ([]byte, error) { return e.whole().JSON(), nil }
+func (e Event) MarshalJSON() ([]byte, error) { return e.withPlace().JSON(), nil }
 
-// whole returns the event with its place in the chain, if it has one.
-func (e *Event) whole() *Object {
+// withPlace returns the event with its place in the chain, if it has one.
+func (e *Event) withPlace() *Object {
 	o := e.object()
 	if e.Place != (Place{}) {
 		o.Place(placeMember, e.Place)

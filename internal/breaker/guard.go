@@ -123,7 +123,7 @@ func (g *Guard) Leave(ctx context.Context, p Pass, end Outcome, err error) error
 	defer g.mu.Unlock()
 	was, opened := g.circuit.IsOpen(), g.circuit.Opened()
 	known := g.circuit.Leave(g.now(), p, end)
-	g.tell(ctx, was, g.circuit.Opened() > opened, err)
+	g.logChange(ctx, was, g.circuit.Opened() > opened, err)
 	if known {
 		return g.hold(max(g.circuit.Until()-g.now(), 0), err)
 	}
@@ -141,7 +141,7 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	was, news := g.circuit.IsOpen(), err.Error() != g.cause
 	if !was || p.Probe { // otherwise it opened while the request was in flight
 		g.circuit.Trip(g.now())
-		g.tell(ctx, was, true, err)
+		g.logChange(ctx, was, true, err)
 	}
 	if g.cause = err.Error(); was && news {
 		g.log.WarnContext(ctx, "the service cannot be used until somebody acts", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err)
@@ -152,8 +152,8 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 // Hold returns an UnavailableError for a record that may not be at fault for its failure. The breaker does not change.
 func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait, cause) }
 
-// tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.
-func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
+// logChange logs that the breaker opened or closed, or that a probe failed. The mutex is held.
+func (g *Guard) logChange(ctx context.Context, was, tripped bool, err error) {
 	open := []any{
 		"circuit_open", true, "governance_status", "blocked", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err,
 	}

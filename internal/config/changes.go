@@ -169,7 +169,7 @@ func (c *Config) Decisive() (map[string]any, error) {
 	}
 	steps, _ := out["enrich"].([]any)
 	for _, step := range steps {
-		asked(step)
+		withoutReach(step)
 	}
 	policy := c.Pipeline.RetryPolicy
 	out["classification"] = map[string]any{
@@ -205,8 +205,8 @@ func (c *Config) Judging(other []byte) (*Config, error) {
 	return out, nil
 }
 
-// asked removes the keys of a step and its providers that do not affect the answer, such as timeouts and rates.
-func asked(step any) {
+// withoutReach removes the keys of a step and its providers that do not affect the answer, such as timeouts and rates.
+func withoutReach(step any) {
 	reaching := []string{"rate", "breaker", "cache", "timeout", "max_connections", "dsn_env", "dsn_file", "retries"}
 	without(step, reaching...)
 	for _, how := range []string{"http", "sql"} {
@@ -214,7 +214,7 @@ func asked(step any) {
 	}
 	providers, _ := below(step, "providers").([]any)
 	for _, p := range providers {
-		asked(p)
+		withoutReach(p)
 	}
 }
 

@@ -114,8 +114,8 @@ type runLog struct {
 	told      Summary
 }
 
-// tell writes a line if enough was consumed since the last one, or if rest is set.
-func (l *runLog) tell(now Summary, rest bool) {
+// write writes a line if enough was consumed since the last one, or if rest is set.
+func (l *runLog) write(now Summary, rest bool) {
 	n := now.Consumed - l.told.Consumed
 	if n < l.every && !rest || n == 0 && now.finished() == l.told.finished() && now.Retried == l.told.Retried {
 		return

@@ -208,7 +208,7 @@ func (c *Consumer) committed(events []*retrytopics.Event) {
 		logDecision(context.Background(), c.log, e, retryAttrs(e, c.ledger.Status(e), used)...)
 	}
 	if c.lines != nil {
-		c.lines.tell(c.tally.sum(), false)
+		c.lines.write(c.tally.sum(), false)
 	}
 }
 

@@ -280,11 +280,11 @@ func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 	for _, s := range []Summary{
 		{Consumed: 40, Delivered: 40}, {Consumed: 130, Delivered: 120, DeadLettered: 10}, {Consumed: 150, Delivered: 135, DeadLettered: 15},
 	} {
-		l.tell(s, false)
+		l.write(s, false)
 	}
-	l.tell(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
-	l.tell(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
-	l.tell(Summary{Consumed: 150, Delivered: 136, DeadLettered: 16}, true) // two more, from the tiers
+	l.write(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
+	l.write(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
+	l.write(Summary{Consumed: 150, Delivered: 136, DeadLettered: 16}, true) // two more, from the tiers
 	var got []map[string]any
 	for line := range strings.Lines(out.String()) {
 		var m map[string]any

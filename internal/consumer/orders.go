@@ -34,7 +34,7 @@ type orders struct {
 	mu      sync.Mutex
 	unread  error // why the control topic cannot be read; the pipeline stops meanwhile
 	told    time.Time
-	state   standing
+	state   knownOrders
 	off     gatesOff
 	reports map[string]control.State // batches for which this instance still has to report what it had delivered
 	wake    chan struct{}
@@ -60,7 +60,7 @@ func (o *orders) take(ctx context.Context, v control.View) {
 	defer o.mu.Unlock()
 	unread := o.unread
 	o.unread = nil
-	o.hear(ctx, v, func() {})
+	o.apply(ctx, v, func() {})
 	if _, held := o.state.held(); unread != nil {
 		o.log.InfoContext(ctx, "the control topic can be read again")
 		if !held {
@@ -97,8 +97,8 @@ func (o *orders) ready() string {
 	return ""
 }
 
-// hear applies the topic's orders, and drops an own order that they have overtaken. The mutex is held.
-func (o *orders) hear(ctx context.Context, v control.View, drop func()) {
+// apply applies the topic's orders, and drops an own order that they have overtaken. The mutex is held.
+func (o *orders) apply(ctx context.Context, v control.View, drop func()) {
 	_, before := o.state.held()
 	known := o.state.allQuarantined()
 	drop()
@@ -288,7 +288,7 @@ func (o *orders) writeBatch(ctx context.Context, id string, order ownOrder) erro
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if other {
-		o.hear(ctx, overtaken.View, func() { delete(o.state.ownB, id) })
+		o.apply(ctx, overtaken.View, func() { delete(o.state.ownB, id) })
 	} else {
 		o.state.wroteBatch(id, offset)
 	}
@@ -307,7 +307,7 @@ func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if other {
-		o.hear(ctx, overtaken.View, func() { o.state.own = nil })
+		o.apply(ctx, overtaken.View, func() { o.state.own = nil })
 		return nil
 	}
 	o.state.wrote(order.State, offset)

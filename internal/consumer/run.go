@@ -37,7 +37,7 @@ func (c *Consumer) newOrders() *orders {
 	host, _ := os.Hostname()
 	name := cmp.Or(c.cfg.Engine.Instance, host, "unnamed")
 	return &orders{
-		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newStanding(), wake: make(chan struct{}, 1),
+		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newKnownOrders(), wake: make(chan struct{}, 1),
 		write: control.NewWriter(c.cfg, c.kafka), named: c.denied, delivered: c.gates.Delivered, reports: map[string]control.State{},
 		onResume: c.gates.Reset, suspend: c.gates.Suspend, onBatch: c.gates.Forget, onWritten: func() {},
 	}

@@ -194,7 +194,7 @@ func (c *Consumer) Summary() Summary {
 func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	s := c.tally.sum()
 	if c.lines != nil {
-		c.lines.tell(s, true)
+		c.lines.write(s, true)
 	}
 	s.RunID, s.Pipeline, s.DurationSeconds = c.runID, c.cfg.Pipeline.ID, time.Since(c.began).Seconds()
 	switch held, isHeld := errors.AsType[*HeldError](err); {

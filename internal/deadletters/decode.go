@@ -50,7 +50,7 @@ func decode(d Dialect, r *kgo.Record, withContent bool, adopt func(*Letter)) Let
 	}
 	if _, err := idempotency.Parse(l.ContentHash); err != nil {
 		l.reportHash()
-		l.ContentHash = idempotency.Of([]byte("dead letter"), r.Key, l.told(r.Value)).String()
+		l.ContentHash = idempotency.Of([]byte("dead letter"), r.Key, l.originalBytes(r.Value)).String()
 	}
 	l.reportMissing()
 	if withContent {
@@ -59,8 +59,8 @@ func decode(d Dialect, r *kgo.Record, withContent bool, adopt func(*Letter)) Let
 	return l
 }
 
-// told returns the known original bytes: all of them, or the head in a pointer.
-func (l *Letter) told(value []byte) []byte {
+// originalBytes returns the known original bytes: all of them, or the head in a pointer.
+func (l *Letter) originalBytes(value []byte) []byte {
 	if l.Pointer == nil {
 		return value
 	}

@@ -214,11 +214,11 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	if err != nil {
 		return transform.Value{}, err
 	}
-	said := breaker.Ignored
+	outcome := breaker.Ignored
 	defer func() {
 		failure := err
-		err = p.breaker.Leave(ctx, leave, said, failure)
-		if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && said == breaker.Failure && !isHeld(failure) {
+		err = p.breaker.Leave(ctx, leave, outcome, failure)
+		if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && outcome == breaker.Failure && !isHeld(failure) {
 			held.Asked, held.Err = true, failure
 		}
 	}()
@@ -238,12 +238,12 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	value, advice, err = q.send(limited)
 	took := time.Since(began)
 	p.tally.sent(took, advice.Given)
-	said = breaker.Judge(err, p.classify)
-	return value, classify.WithRequest(p.asked(q, took), err)
+	outcome = breaker.Judge(err, p.classify)
+	return value, classify.WithRequest(p.failedRequest(q, took), err)
 }
 
-// asked returns a question in the form of a failure record.
-func (p *provider) asked(q question, took time.Duration) classify.Request {
+// failedRequest returns a question in the form of a failure record.
+func (p *provider) failedRequest(q question, took time.Duration) classify.Request {
 	r := q.asks
 	r.Step, r.Provider, r.TookMS = p.step, p.name, classify.Milliseconds(took)
 	return r

@@ -80,7 +80,7 @@ func fromList(h http.Header) (QuotaAdvice, bool) {
 		if !ok {
 			return QuotaAdvice{}, false
 		}
-		left, ok := wholeParam(item.Params, "r")
+		left, ok := nonNegativeParam(item.Params, "r")
 		if !ok {
 			return QuotaAdvice{}, false
 		}
@@ -116,7 +116,7 @@ func quotaSizes(h http.Header) map[string]int {
 	}
 	for _, member := range list {
 		if item, ok := member.(httpsfv.Item); ok {
-			out[quotaName(item)], _ = wholeParam(item.Params, "q")
+			out[quotaName(item)], _ = nonNegativeParam(item.Params, "q")
 		}
 	}
 	return out
@@ -133,13 +133,13 @@ func quotaName(item httpsfv.Item) string {
 	}
 }
 
-func wholeParam(p *httpsfv.Params, name string) (int, bool) {
+func nonNegativeParam(p *httpsfv.Params, name string) (int, bool) {
 	value, _ := p.Get(name)
-	return whole(value)
+	return nonNegative(value)
 }
 
-// whole returns a number of a structured field that is not negative. Absent is nil.
-func whole(value any) (int, bool) {
+// nonNegative returns a number of a structured field that is not negative. Absent is nil.
+func nonNegative(value any) (int, bool) {
 	n, ok := value.(int64)
 	return int(n), ok && 0 <= n && n <= math.MaxInt32
 }
@@ -149,7 +149,7 @@ func secondsIn(value any) time.Duration {
 	if n, ok := value.(float64); ok {
 		value = int64(math.Ceil(n))
 	}
-	n, _ := whole(value)
+	n, _ := nonNegative(value)
 	return inSeconds(n)
 }
 
@@ -164,8 +164,8 @@ func fromDictionary(h http.Header) (QuotaAdvice, bool) {
 		item, _ := member.(httpsfv.Item)
 		return item.Value
 	}
-	left, ok := whole(value("remaining"))
-	limit, _ := whole(value("limit"))
+	left, ok := nonNegative(value("remaining"))
+	limit, _ := nonNegative(value("limit"))
 	return QuotaAdvice{Remaining: left, Limit: limit, Reset: secondsIn(value("reset"))}, ok
 }
 

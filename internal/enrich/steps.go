@@ -213,7 +213,7 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 		found, ok := a.from.in(answer)
 		if !ok && s.required {
 			lacks := &fault{classify.CodeMissingRequired, fmt.Sprintf("%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)}
-			return nil, classify.WithRequest(p.asked(q.question, 0), lacks)
+			return nil, classify.WithRequest(p.failedRequest(q.question, 0), lacks)
 		}
 		values[i] = found // null if there is no value at the pointer
 	}

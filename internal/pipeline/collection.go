@@ -194,13 +194,13 @@ func (p *Pipeline) calmly(ctx context.Context, c *collection, i int, content str
 	return p.transform(ctx, c.record, c.part(i).Index, c.Features[i], content, func(target *transform.Feature) error { return keys.take(c.part(i).Index, target) })
 }
 
-// tell reports the outputs of a record. If a feature is refused because of its content, tell reports the others without
+// reportOutputs reports the outputs of a record. If a feature is refused because of its content, it reports the others without
 // it.
-func (p *Pipeline) tell(ctx context.Context, c *collection, from, to int) error {
+func (p *Pipeline) reportOutputs(ctx context.Context, c *collection, from, to int) error {
 	if from == to {
 		return nil
 	}
-	err := p.made(ctx, Made{Record: c.record, Version: c.result.Version, Parts: c.parts[from:to]}, c.outputs[from:to])
+	err := p.reportMade(ctx, Made{Record: c.record, Version: c.result.Version, Parts: c.parts[from:to]}, c.outputs[from:to])
 	switch {
 	case err == nil:
 		return nil
@@ -208,10 +208,10 @@ func (p *Pipeline) tell(ctx context.Context, c *collection, from, to int) error 
 		return err
 	case to-from > 1:
 		middle := (from + to) / 2
-		if err := p.tell(ctx, c, from, middle); err != nil {
+		if err := p.reportOutputs(ctx, c, from, middle); err != nil {
 			return err
 		}
-		return p.tell(ctx, c, middle, to)
+		return p.reportOutputs(ctx, c, middle, to)
 	}
 	part := c.parts[from]
 	if err := p.fails(ctx, c, part.index, part.identity, inPart(part.index, err)); err != nil {

@@ -133,7 +133,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 			return retrytopics.Result{Identity: result.Identity}, err
 		}
 		made := Made{Record: r, Delete: true, Parts: []Part{{Key: r.Key, ContentHash: result.ContentHash}}}
-		if err := p.made(ctx, made, result.Outputs); err != nil {
+		if err := p.reportMade(ctx, made, result.Outputs); err != nil {
 			return retrytopics.Result{Identity: result.Identity, Delete: true}, err
 		}
 		return result, nil
@@ -172,7 +172,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	result := p.result(id, r, value)
 	result.Version = version
 	made := Made{Record: r, Version: version, Parts: []Part{{Key: r.Key, Feature: target, Bytes: len(value), ContentHash: id.ContentHash}}}
-	if err := p.made(ctx, made, result.Outputs); err != nil {
+	if err := p.reportMade(ctx, made, result.Outputs); err != nil {
 		return retrytopics.Result{Identity: id, Version: version}, err
 	}
 	if closed != "" {
@@ -189,9 +189,9 @@ func (p *Pipeline) stale(ctx context.Context, r *retrytopics.Record, closed poli
 	return p.hooks.Repeated(ctx, r, version, contentHash)
 }
 
-// made calls the hook for the result of a record. It first refuses outputs that their topic would not accept: the hook
+// reportMade calls the hook for the result of a record. It first refuses outputs that their topic would not accept: the hook
 // may write the result elsewhere at once, although the record becomes a dead letter.
-func (p *Pipeline) made(ctx context.Context, m Made, outputs []*kgo.Record) error {
+func (p *Pipeline) reportMade(ctx context.Context, m Made, outputs []*kgo.Record) error {
 	if p.hooks.Made == nil {
 		return nil
 	}

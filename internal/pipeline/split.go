@@ -38,7 +38,7 @@ func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *en
 	}
 	err = p.each(ctx, c)
 	if err == nil && !r.FailsWhole(c.result.Failed) { // a hook may write the result elsewhere at once
-		err = p.tell(ctx, c, 0, len(c.outputs))
+		err = p.reportOutputs(ctx, c, 0, len(c.outputs))
 	}
 	if err != nil {
 		return retrytopics.Result{Identity: c.result.Identity, Version: c.result.Version}, err

@@ -126,7 +126,7 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	}
 	from := len(g.records)
 	length := f.left
-	if g.records, err = f.whole(g.records); err != nil {
+	if g.records, err = f.appendRecord(g.records); err != nil {
 		g.records = g.records[:from]
 		return err
 	}
@@ -164,7 +164,7 @@ func (g *group) flush() error {
 	if g.n == 0 {
 		return nil
 	}
-	records, err := g.made(g.records, g.n)
+	records, err := g.decode(g.records, g.n)
 	g.records, g.n = g.records[:0], 0
 	if err != nil {
 		return err
@@ -172,8 +172,8 @@ func (g *group) flush() error {
 	return g.give(records, g.stored)
 }
 
-// made lets the client decode records that follow each other.
-func (g *group) made(records []byte, n int32) ([]*kgo.Record, error) {
+// decode lets the client decode records that follow each other.
+func (g *group) decode(records []byte, n int32) ([]*kgo.Record, error) {
 	const head = 61 // bytes of a batch without its records
 	b := *g.batch
 	b.Attributes &^= codecBits | transactional

@@ -65,8 +65,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// whole appends the record with its length to a buffer.
-func (f *frame) whole(to []byte) ([]byte, error) {
+// appendRecord appends the record with its length to a buffer.
+func (f *frame) appendRecord(to []byte) ([]byte, error) {
 	if err := f.take(); err != nil {
 		return to, err
 	}

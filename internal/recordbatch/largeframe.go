@@ -138,7 +138,7 @@ func (g *group) without(fixed, key, headers []byte) (*kgo.Record, error) {
 		body = append(binary.AppendVarint(body, int64(len(key))), key...)
 	}
 	body = append(binary.AppendVarint(body, -1), headers...)
-	records, err := g.made(append(binary.AppendVarint(nil, int64(len(body))), body...), 1)
+	records, err := g.decode(append(binary.AppendVarint(nil, int64(len(body))), body...), 1)
 	if err != nil {
 		return nil, err
 	}

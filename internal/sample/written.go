@@ -99,9 +99,9 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 		either[l.written.either] += n
 		units[l.written.unit] += n
 	}
-	decimal := most(decimals)
-	group := most(thousands, decimal)
-	if other := most(either, decimal, group); other != "" {
+	decimal := mostFrequent(decimals)
+	group := mostFrequent(thousands, decimal)
+	if other := mostFrequent(either, decimal, group); other != "" {
 		switch {
 		case decimal == "":
 			decimal = other
@@ -109,7 +109,7 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 			group = other
 		}
 	}
-	unit := most(units)
+	unit := mostFrequent(units)
 	if 10*units[unit] < 9*numbers { // house numbers: 12a, 12b
 		unit = ""
 	}
@@ -134,8 +134,8 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 	return rule, reads
 }
 
-// most returns the separator of most values, or "". It ignores those that are taken.
-func most(counts map[string]int, taken ...string) (separator string) {
+// mostFrequent returns the separator of most values, or "". It ignores those that are taken.
+func mostFrequent(counts map[string]int, taken ...string) (separator string) {
 	for s, n := range counts {
 		if s == "" || slices.Contains(taken, s) {
 			continue

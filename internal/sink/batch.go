@@ -104,7 +104,7 @@ func (s *Sink) fitting(batch []*job) []*job {
 		if fault == nil {
 			return false
 		}
-		j.done <- s.deferred(s.asked(time.Now(), fault))
+		j.done <- s.deferred(s.withRequest(time.Now(), fault))
 		return true
 	})
 }
@@ -132,7 +132,7 @@ func (s *Sink) look(age time.Duration) (*reading, error) {
 	if err == nil {
 		return known, s.breaker.Leave(ctx, pass, breaker.Ignored, nil)
 	}
-	return nil, s.leave(ctx, pass, s.asked(began, err))
+	return nil, s.leave(ctx, pass, s.withRequest(began, err))
 }
 
 // guarded writes a batch if the breaker allows it, and reports the result to the breaker. It retries a collision with
@@ -191,7 +191,7 @@ func (s *Sink) once(ctx context.Context, rows []*Row, whole bool) error {
 	began := time.Now()
 	now, lost := s.known(ctx, 0)
 	if lost != nil {
-		return s.asked(began, lost)
+		return s.withRequest(began, lost)
 	}
 	if changed || !now.same(before) {
 		return s.attempt(ctx, rows)
@@ -206,7 +206,7 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 		err = known.checkAll(rows)
 	}
 	if err != nil {
-		return s.asked(began, err)
+		return s.withRequest(began, err)
 	}
 	done, err := s.send(ctx, known, rows)
 	s.tally.batch(time.Since(began), len(rows), done.took, done.deleted, err)
@@ -219,7 +219,7 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 	if postgres.WriteRefused(err) {
 		s.db.Reset() // the next connections find the server that has taken over
 	}
-	return s.asked(began, refused(s.db.Lost(err)))
+	return s.withRequest(began, refused(s.db.Lost(err)))
 }
 
 // done is the result of a batch: rows that were not older than the guard's, and how many of these were deletes.
@@ -236,7 +236,7 @@ func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, err
 	return d, known.claimed(err)
 }
 
-// asked adds to a failure what the sink asked for.
-func (s *Sink) asked(began time.Time, err error) error {
+// withRequest adds to a failure what the sink asked for.
+func (s *Sink) withRequest(began time.Time, err error) error {
 	return classify.WithRequest(classify.Request{Step: Dependency, URL: s.db.URL, TookMS: classify.Milliseconds(time.Since(began))}, err)
 }

@@ -183,19 +183,19 @@ func (e *encoder) boolean(b bool) {
 	}
 }
 
-// mostExponent bounds the exponent of a number that is expanded; a whole-number column has 19 digits.
-const mostExponent = 30
+// maxExponent bounds the exponent of a number that is expanded; a whole-number column has 19 digits.
+const maxExponent = 30
 
-// mostDigits bounds the length of a number that is computed with.
-const mostDigits = 1000
+// maxDigits bounds the length of a number that is computed with.
+const maxDigits = 1000
 
-// whole writes a whole number such as 12.0, 1e3 or 5.0e1 with its digits alone.
-func whole(number string) string {
+// wholeDigits writes a whole number such as 12.0, 1e3 or 5.0e1 with its digits alone.
+func wholeDigits(number string) string {
 	_, exponent, found := strings.Cut(strings.ToLower(number), "e")
-	if !found && !strings.Contains(number, ".") || len(number) > mostDigits {
+	if !found && !strings.Contains(number, ".") || len(number) > maxDigits {
 		return number
 	}
-	if n, err := strconv.Atoi(exponent); found && (err != nil || n > mostExponent || n < -mostExponent) {
+	if n, err := strconv.Atoi(exponent); found && (err != nil || n > maxExponent || n < -maxExponent) {
 		return number
 	}
 	exact, ok := new(big.Rat).SetString(number)

@@ -97,7 +97,7 @@ func (s *Sink) compare(ctx context.Context, batch []*repeatJob) error {
 	began := time.Now()
 	known, err := s.known(ctx, s.refreshAge)
 	if err != nil {
-		return s.asked(began, err)
+		return s.withRequest(began, err)
 	}
 	var keys, hashes, sources []string
 	var numbers, offsets []int64
@@ -113,7 +113,7 @@ func (s *Sink) compare(ctx context.Context, batch []*repeatJob) error {
 		return err
 	})
 	if err := s.db.SendBatch(ctx, &all).Close(); err != nil {
-		return s.asked(began, s.db.Lost(err))
+		return s.withRequest(began, s.db.Lost(err))
 	}
 	for _, n := range stale {
 		batch[n-1].stale = true

@@ -154,7 +154,7 @@ func (v *valueType) rewritten(value transform.Value, binary config.BinaryText) t
 		if inside.name != "int2" && inside.name != "int4" && inside.name != "int8" {
 			break
 		}
-		if n, err := strconv.ParseInt(whole(value.Text()), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(wholeDigits(value.Text()), 10, 64); err == nil {
 			return transform.IntegerValue(n)
 		}
 	case transform.KindString:

@@ -20,7 +20,7 @@ import (
 
 // spans returns what was not read yet of each topic: from the end of the last look to the current end. It includes
 // everything that the pipeline committed before the call.
-func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]kafka.Span, error) {
+func (r *run) spans(ctx context.Context, s *groupPosition) (map[string]map[int32]kafka.Span, error) {
 	all := map[string]map[int32]kafka.Span{}
 	names := append([]string{r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}, s.tiers...)
 	for _, topic := range append(names, s.source) {
@@ -46,7 +46,7 @@ func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]kafk
 }
 
 // bounded refuses more positions than the allowed memory holds.
-func (r *run) bounded(s *standing, all map[string]map[int32]kafka.Span) error {
+func (r *run) bounded(s *groupPosition, all map[string]map[int32]kafka.Span) error {
 	var held, named, positions int64
 	for topic, spans := range all {
 		for p, span := range spans {
@@ -71,7 +71,7 @@ func (r *run) bounded(s *standing, all map[string]map[int32]kafka.Span) error {
 }
 
 // fold reads the spans into the account. The source comes last: then it is known how far back the others reach.
-func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]kafka.Span) error {
+func (r *run) fold(ctx context.Context, s *groupPosition, all map[string]map[int32]kafka.Span) error {
 	for topic, in := range map[string]PlaceKind{r.cfg.Output.Topic: InOutput, r.cfg.Topics.DLQ: InDLQ} {
 		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(in, rec) }, nil); err != nil {
 			return err
@@ -121,8 +121,8 @@ func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 		large = func(l *recordbatch.Large) { take(l.Record) }
 	}
 	err := kafka.ScanWith(ctx, r.client, topic, spans, max(kafka.MaxValue, r.cfg.Source.MaxRecordBytes),
-		func(rec *kgo.Record) error { r.tell(topic); take(rec); return nil },
-		func(l *recordbatch.Large) error { r.tell(topic); large(l); return nil })
+		func(rec *kgo.Record) error { r.reportProgress(topic); take(rec); return nil },
+		func(l *recordbatch.Large) error { r.reportProgress(topic); large(l); return nil })
 	if err != nil {
 		return fmt.Errorf("after %d records: %w", r.records, err)
 	}

@@ -85,7 +85,7 @@ type run struct {
 
 // look reads what is new since the last look, and judges.
 func (r *run) look(ctx context.Context) (*Report, error) {
-	before, err := r.standing(ctx)
+	before, err := r.readPosition(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r *run) look(ctx context.Context) (*Report, error) {
 	if err := r.fold(ctx, before, spans); err != nil {
 		return nil, err
 	}
-	after, err := r.standing(ctx)
+	after, err := r.readPosition(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (r *run) look(ctx context.Context) (*Report, error) {
 }
 
 // prepare creates the account at the first look. Positions of a topic that was adopted since are different ones.
-func (r *run) prepare(ctx context.Context, now *standing) error {
+func (r *run) prepare(ctx context.Context, now *groupPosition) error {
 	if r.account == nil {
 		r.account = NewAccount(r.cfg.Source.Topic, r.cfg.Pipeline.ID, r.o.Bounds, now.generations)
 		r.ids = now.ids
@@ -139,8 +139,8 @@ func (r *run) prepare(ctx context.Context, now *standing) error {
 	return nil
 }
 
-// tell reports progress.
-func (r *run) tell(topic string) {
+// reportProgress reports progress.
+func (r *run) reportProgress(topic string) {
 	r.records++
 	if now := time.Now(); r.o.Progress != nil && r.records%1024 == 0 && now.Sub(r.told) > 2*time.Second {
 		r.told = now

@@ -52,12 +52,12 @@ func NewResponse(answer *http.Response) Response {
 	return r
 }
 
-type asked struct {
+type requestError struct {
 	error
 	request Request
 }
 
-func (a *asked) Unwrap() error { return a.error }
+func (a *requestError) Unwrap() error { return a.error }
 
 // WithRequest marks err with the failed request, and keeps its message. The outermost mark counts. A nil error stays
 // nil.
@@ -65,28 +65,28 @@ func WithRequest(r Request, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &asked{error: err, request: r}
+	return &requestError{error: err, request: r}
 }
 
-type answered struct {
+type responseError struct {
 	error
 	response Response
 }
 
-func (a *answered) Unwrap() error { return a.error }
+func (a *responseError) Unwrap() error { return a.error }
 
 // WithResponse marks err with the answer, and keeps its message. The outermost mark counts. A nil error stays nil.
 func WithResponse(r Response, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &answered{error: err, response: r}
+	return &responseError{error: err, response: r}
 }
 
 // RequestOf returns err's request: the mark of WithRequest, or an HTTPError's. It is nil if nothing was asked.
 func RequestOf(err error) *Request {
 	var r Request
-	if marked, ok := errors.AsType[*asked](err); ok {
+	if marked, ok := errors.AsType[*requestError](err); ok {
 		r = marked.request
 	}
 	if answer, ok := errors.AsType[*HTTPError](err); ok && r.URL == "" {
@@ -102,7 +102,7 @@ func RequestOf(err error) *Request {
 // code. It is nil if there was no answer.
 func ResponseOf(err error) *Response {
 	var r Response
-	if marked, ok := errors.AsType[*answered](err); ok {
+	if marked, ok := errors.AsType[*responseError](err); ok {
 		r = marked.response
 	} else if answer, ok := errors.AsType[*HTTPError](err); ok {
 		r = answer.response()

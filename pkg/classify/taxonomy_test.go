@@ -26,8 +26,8 @@ type kafkaError int16
 func (e kafkaError) Error() string         { return "kafka" }
 func (e kafkaError) KafkaErrorCode() int16 { return int16(e) }
 
-// answered is what a row of the taxonomy must say, written out a second time by hand.
-type answered struct {
+// responseError is what a row of the taxonomy must say, written out a second time by hand.
+type responseError struct {
 	class    classify.Class
 	level    classify.Level
 	category classify.Category
@@ -35,19 +35,19 @@ type answered struct {
 }
 
 func TestTaxonomy_S4_3_every_condition(t *testing.T) {
-	transient := func(c classify.Category) answered {
-		return answered{classify.RetryBackoff, classify.LevelTransient, c, classify.AlertP2}
+	transient := func(c classify.Category) responseError {
+		return responseError{classify.RetryBackoff, classify.LevelTransient, c, classify.AlertP2}
 	}
-	permanent := func(c classify.Category, a classify.Alert) answered {
-		return answered{classify.Permanent, classify.LevelPermanent, c, a}
+	permanent := func(c classify.Category, a classify.Alert) responseError {
+		return responseError{classify.Permanent, classify.LevelPermanent, c, a}
 	}
-	bad := answered{classify.Row, classify.LevelRow, classify.CategoryValidation, classify.AlertP3}
-	once := func(c classify.Category) answered {
-		return answered{classify.RetryBackoff, classify.LevelTransient, c, classify.AlertP1}
+	bad := responseError{classify.Row, classify.LevelRow, classify.CategoryValidation, classify.AlertP3}
+	once := func(c classify.Category) responseError {
+		return responseError{classify.RetryBackoff, classify.LevelTransient, c, classify.AlertP1}
 	}
-	rateLimit := answered{classify.RetryAfter, classify.LevelTransient, classify.CategoryRateLimit, classify.AlertP2}
-	conflict := answered{classify.RetryNow, classify.LevelTransient, classify.CategoryConflict, classify.AlertP2}
-	full := answered{classify.Permanent, classify.LevelPipeline, classify.CategoryEnvironment, classify.AlertP1}
+	rateLimit := responseError{classify.RetryAfter, classify.LevelTransient, classify.CategoryRateLimit, classify.AlertP2}
+	conflict := responseError{classify.RetryNow, classify.LevelTransient, classify.CategoryConflict, classify.AlertP2}
+	full := responseError{classify.Permanent, classify.LevelPipeline, classify.CategoryEnvironment, classify.AlertP1}
 	network, timeout, database, broker := transient(classify.CategoryNetwork), transient(classify.CategoryTimeout), transient(classify.CategoryDatabase), transient(classify.CategoryBroker)
 	access, schema := permanent(classify.CategoryAccess, classify.AlertP1), permanent(classify.CategorySchema, classify.AlertP1)
 	request := permanent(classify.CategoryRequest, classify.AlertP3)
@@ -56,7 +56,7 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 		name string
 		err  error
 		code classify.Code
-		want answered
+		want responseError
 	}{
 		{"S4-3 network timeout", context.DeadlineExceeded, "timeout", timeout},
 		{"S4-3 network timeout of a read", os.ErrDeadlineExceeded, "timeout", timeout},
@@ -67,7 +67,7 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 		{"S0-3 500, terminal by default", status(500), "http_server_error", permanent(classify.CategoryServer, classify.AlertP2)},
 		{"S4-3 401", status(401), "http_unauthorized", access},
 		{"S4-3 403", status(403), "http_forbidden", access},
-		{"S4-3 404 row level", status(404), "http_not_found", answered{classify.Row, classify.LevelRow, classify.CategoryRequest, classify.AlertP4}},
+		{"S4-3 404 row level", status(404), "http_not_found", responseError{classify.Row, classify.LevelRow, classify.CategoryRequest, classify.AlertP4}},
 		{"S4-3 400", status(400), "http_bad_request", request},
 		{"S4-3 other 4xx", status(409), "http_client_error", request},
 		{"redirect", status(307), "http_redirect", request},
@@ -127,8 +127,8 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 		{"S3-3 I/O boundary: files of the system", syscall.ENFILE, "io_failed", once(classify.CategoryIO)},
 		{"S3-3 I/O boundary: device", syscall.EIO, "io_failed", once(classify.CategoryIO)},
 		{"permission", &fs.PathError{Op: "open", Err: syscall.EACCES}, "permission_denied", access},
-		{"canceled", context.Canceled, "canceled", answered{classify.RetryBackoff, classify.LevelTransient, classify.CategoryOther, classify.AlertP4}},
-		{"S4-15 panic", &classify.PanicError{Value: "x"}, "panic", answered{classify.Row, classify.LevelRow, classify.CategoryDefect, classify.AlertP2}},
+		{"canceled", context.Canceled, "canceled", responseError{classify.RetryBackoff, classify.LevelTransient, classify.CategoryOther, classify.AlertP4}},
+		{"S4-15 panic", &classify.PanicError{Value: "x"}, "panic", responseError{classify.Row, classify.LevelRow, classify.CategoryDefect, classify.AlertP2}},
 		{"S4-2 unknown", errors.New("x"), "unknown", unknown},
 
 		{"Kafka not leader", kafkaError(6), "broker_unavailable", broker},
@@ -143,14 +143,14 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 		{"Kafka error of tomorrow", kafkaError(999), "broker_rejected", permanent(classify.CategoryRequest, classify.AlertP1)},
 
 		{"S4-3 validation", coded{code: classify.CodeMissingRequired}, "missing_required", bad},
-		{"S4-3 schema mismatch in Avro", coded{code: classify.CodeAvroDecode}, "avro_decode", answered{classify.Row, classify.LevelRow, classify.CategorySchema, classify.AlertP3}},
+		{"S4-3 schema mismatch in Avro", coded{code: classify.CodeAvroDecode}, "avro_decode", responseError{classify.Row, classify.LevelRow, classify.CategorySchema, classify.AlertP3}},
 		{"S3-3 schema violation", coded{code: classify.CodeSchemaMismatch}, "schema_mismatch", schema},
 		{"registry unavailable", coded{code: classify.CodeRegistryUnavailable}, "registry_unavailable", transient(classify.CategoryRegistry)},
-		{"S3-3 CARE enforcement", coded{code: classify.CodeGovernanceDenied}, "governance_denied", answered{classify.Row, classify.LevelRow, classify.CategoryGovernance, classify.AlertP1}},
-		{"S4-1 batch", coded{code: classify.CodeBatchQuarantined}, "batch_quarantined", answered{classify.Permanent, classify.LevelBatch, classify.CategoryValidation, classify.AlertP1}},
+		{"S3-3 CARE enforcement", coded{code: classify.CodeGovernanceDenied}, "governance_denied", responseError{classify.Row, classify.LevelRow, classify.CategoryGovernance, classify.AlertP1}},
+		{"S4-1 batch", coded{code: classify.CodeBatchQuarantined}, "batch_quarantined", responseError{classify.Permanent, classify.LevelBatch, classify.CategoryValidation, classify.AlertP1}},
 	} {
 		f := classify.Of(fmt.Errorf("place: %w", r.err))
-		got := (answered{f.Class, f.Level, f.Category, f.Alert})
+		got := (responseError{f.Class, f.Level, f.Category, f.Alert})
 		expect.That(t, f.Code == r.code && got == r.want, "%v: %v is %s %+v, want %s %+v", r.name, r.err, f.Code, got, r.code, r.want)
 		coherent(t, f)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// standing is the position of a group, by its commits and by the checkpoints of its memory.
-type standing struct {
+// groupPosition is the position of a group, by its commits and by the checkpoints of its memory.
+type groupPosition struct {
 	source      string
 	tiers       []string // configured and former ones, and further topics with commits of the group
 	ids         map[string]kadm.TopicID
@@ -29,13 +29,13 @@ type standing struct {
 	foreign     bool                 // the memory belongs to another topic with the source's name
 }
 
-// standing reads the group's position. It reads the checkpoints first: a commit is never behind its checkpoint.
-func (r *run) standing(ctx context.Context) (*standing, error) {
+// readPosition reads the group's position. It reads the checkpoints first: a commit is never behind its checkpoint.
+func (r *run) readPosition(ctx context.Context) (*groupPosition, error) {
 	details, err := r.admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // bypasses the client's cache
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
 	}
-	s := &standing{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]Generation{}, stable: map[Spot]bool{}}
+	s := &groupPosition{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]Generation{}, stable: map[Spot]bool{}}
 	source, ok := details[s.source]
 	if !ok || source.Err != nil {
 		if _, err := kafka.Partitions(ctx, r.client, s.source); err != nil { // its error says what is wrong
@@ -75,7 +75,7 @@ func (r *run) known() (names []string) {
 }
 
 // checkpoints reads the memory. A position in a topic that was re-created since says nothing about the current one.
-func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDetails) error {
+func (r *run) checkpoints(ctx context.Context, s *groupPosition, details kadm.TopicDetails) error {
 	spans, err := kafka.DecidedSpans(ctx, r.client, r.cfg.Topics.State)
 	if errors.Is(err, kafka.ErrNoTopic) {
 		return nil
@@ -120,14 +120,14 @@ func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDe
 }
 
 // waitsIn adds a topic with commits of the group to the tiers.
-func (s *standing) waitsIn(topic string, known []string) {
+func (s *groupPosition) waitsIn(topic string, known []string) {
 	if !slices.Contains(known, topic) {
 		s.tiers = append(s.tiers, topic)
 	}
 }
 
 // drained returns the topics that the group consumes.
-func (s *standing) drained() map[string]bool {
+func (s *groupPosition) drained() map[string]bool {
 	all := map[string]bool{s.source: true}
 	for _, t := range s.tiers {
 		all[t] = true
@@ -136,14 +136,14 @@ func (s *standing) drained() map[string]bool {
 }
 
 // commit returns the group's commit in a partition; offset -1 if nothing is finished.
-func (s *standing) commit(spot Spot) retrytopics.Commit {
+func (s *groupPosition) commit(spot Spot) retrytopics.Commit {
 	if c, ok := s.commits[spot]; ok {
 		return c
 	}
 	return retrytopics.Commit{Offset: -1}
 }
 
-func (s *standing) cut(cfg *config.Config) Cut {
+func (s *groupPosition) cut(cfg *config.Config) Cut {
 	return Cut{
 		Marks: map[Spot]Mark{}, Tiers: s.tiers, Output: cfg.Output.Topic, DLQ: cfg.Topics.DLQ, Audit: cfg.Topics.Audit,
 		AtLeastOnce: cfg.Delivery != config.DeliveryExactlyOnce,
@@ -157,7 +157,7 @@ const (
 
 // commits reads the group's commits. In a busy group some transaction is always about to change a commit, so it asks
 // until each partition was seen between two of them.
-func (r *run) commits(ctx context.Context, s *standing, details kadm.TopicDetails) error {
+func (r *run) commits(ctx context.Context, s *groupPosition, details kadm.TopicDetails) error {
 	for began := time.Now(); ; {
 		committed, err := r.fetch(ctx)
 		unstable := errors.Is(err, kerr.UnstableOffsetCommit)
@@ -194,7 +194,7 @@ func (r *run) fetch(ctx context.Context) (kadm.OffsetResponses, error) {
 }
 
 // take stores the stable commits, and reports whether one has never been stable.
-func (s *standing) take(r *run, committed kadm.OffsetResponses, details kadm.TopicDetails) (unstable bool, err error) {
+func (s *groupPosition) take(r *run, committed kadm.OffsetResponses, details kadm.TopicDetails) (unstable bool, err error) {
 	for topic, partitions := range committed {
 		if d, there := details[topic]; !there || d.Err != nil {
 			continue
@@ -220,7 +220,7 @@ func (s *standing) take(r *run, committed kadm.OffsetResponses, details kadm.Top
 }
 
 // commitOf stores one commit. It takes precedence over a checkpoint.
-func (s *standing) commitOf(spot Spot, at kadm.OffsetResponse) error {
+func (s *groupPosition) commitOf(spot Spot, at kadm.OffsetResponse) error {
 	c, err := retrytopics.ParseCommit(at.At, at.Metadata)
 	if err != nil {
 		return err

@@ -38,10 +38,10 @@ func view(next int64, s control.State) control.View {
 
 // What holds is decided by the order of the topic, whoever hears of it when.
 func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
-	type step func(*standing)
-	take := func(next int64, s control.State) step { return func(st *standing) { st.take(view(next, s)) } }
-	own := func(st *standing) { st.hold(heldBy("me")) }
-	wrote := func(offset int64) step { return func(st *standing) { st.wrote(heldBy("me"), offset) } }
+	type step func(*knownOrders)
+	take := func(next int64, s control.State) step { return func(st *knownOrders) { st.take(view(next, s)) } }
+	own := func(st *knownOrders) { st.hold(heldBy("me")) }
+	wrote := func(offset int64) step { return func(st *knownOrders) { st.wrote(heldBy("me"), offset) } }
 	for name, c := range map[string]struct {
 		steps []step
 		held  string // who holds it
@@ -59,7 +59,7 @@ func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 		"held again after a resume":                        {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
 		"another instance wrote the same order after ours": {[]step{own, take(3, heldBy("ana")), wrote(1)}, "ana"},
 	} {
-		s := newStanding()
+		s := newKnownOrders()
 		for _, step := range c.steps {
 			step(&s)
 		}
@@ -119,7 +119,7 @@ func newOrders(r *recorder) *orders {
 		r.topic.Ordered = -1
 	}
 	return &orders{
-		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, named: func(err error) error { return err }, state: newStanding(), wake: make(chan struct{}, 1),
+		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, named: func(err error) error { return err }, state: newKnownOrders(), wake: make(chan struct{}, 1),
 		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
 		onResume: func() { r.note("forget counts") }, suspend: func(until time.Time) { r.note("gates off until " + until.Format(time.TimeOnly)) }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// standing holds the orders for the whole pipeline that this instance knows: those in the control topic, and its own
+// knownOrders holds the orders for the whole pipeline that this instance knows: those in the control topic, and its own
 // that are not written yet. It only stores them.
-type standing struct {
+type knownOrders struct {
 	next    int64 // offset after the last applied order
 	fleet   control.State
 	batches map[string]control.State // quarantined, by ID
@@ -24,14 +24,14 @@ type ownOrder struct {
 	known int64 // value of next when the order was given
 }
 
-func newStanding() standing {
-	return standing{
+func newKnownOrders() knownOrders {
+	return knownOrders{
 		fleet: control.State{Phase: control.Running}, batches: map[string]control.State{}, ownB: map[string]ownOrder{},
 	}
 }
 
 // take applies the content of the control topic. A view older than the last own order is ignored.
-func (s *standing) take(v control.View) {
+func (s *knownOrders) take(v control.View) {
 	if v.Next < s.next && !v.Again {
 		return
 	}
@@ -39,7 +39,7 @@ func (s *standing) take(v control.View) {
 }
 
 // hold stores an order to pause the pipeline, unless it is paused, and reports whether it is new.
-func (s *standing) hold(state control.State) bool {
+func (s *knownOrders) hold(state control.State) bool {
 	if _, held := s.held(); held {
 		return false
 	}
@@ -49,7 +49,7 @@ func (s *standing) hold(state control.State) bool {
 
 // held returns the order that pauses the pipeline. An own order comes first, because it was given with knowledge of the
 // other one.
-func (s *standing) held() (control.State, bool) {
+func (s *knownOrders) held() (control.State, bool) {
 	if s.own != nil {
 		return s.own.State, true
 	}
@@ -57,7 +57,7 @@ func (s *standing) held() (control.State, bool) {
 }
 
 // wrote records that the own order is in the topic.
-func (s *standing) wrote(state control.State, offset int64) {
+func (s *knownOrders) wrote(state control.State, offset int64) {
 	s.own = nil
 	if offset >= s.next { // otherwise a later order is known already
 		s.next, s.fleet = offset+1, state
@@ -65,7 +65,7 @@ func (s *standing) wrote(state control.State, offset int64) {
 }
 
 // quarantine stores an order to quarantine a batch, unless it is quarantined, and reports whether it is new.
-func (s *standing) quarantine(id string, state control.State) bool {
+func (s *knownOrders) quarantine(id string, state control.State) bool {
 	if _, known := s.quarantined(id); known {
 		return false
 	}
@@ -74,7 +74,7 @@ func (s *standing) quarantine(id string, state control.State) bool {
 }
 
 // quarantined returns the order that quarantines a batch, if there is one.
-func (s *standing) quarantined(id string) (control.State, bool) {
+func (s *knownOrders) quarantined(id string) (control.State, bool) {
 	if own, ok := s.ownB[id]; ok {
 		return own.State, true
 	}
@@ -83,7 +83,7 @@ func (s *standing) quarantined(id string) (control.State, bool) {
 }
 
 // wroteBatch records that the own order for a batch is in the topic.
-func (s *standing) wroteBatch(id string, offset int64) {
+func (s *knownOrders) wroteBatch(id string, offset int64) {
 	order := s.ownB[id]
 	delete(s.ownB, id)
 	if offset >= s.next {
@@ -93,7 +93,7 @@ func (s *standing) wroteBatch(id string, offset int64) {
 }
 
 // allQuarantined returns the orders that quarantine batches, by batch.
-func (s *standing) allQuarantined() map[string]control.State {
+func (s *knownOrders) allQuarantined() map[string]control.State {
 	all := maps.Clone(s.batches)
 	for id, own := range s.ownB {
 		all[id] = own.State
