@@ -87,24 +87,24 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		return nil, err
 	}
 	a := &Adoption{}
-	now := e.binding(layout)
+	binding := e.binding(layout)
 	for p := range int32(layout.Partitions) {
-		sh := states[p]
+		state := states[p]
 		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
 		_, moved := marks[e.cfg.Source]
-		all := now.Mismatches(sh.evidence(memory.Evidence{Sealed: sealed, Committed: moved}))
+		all := binding.Mismatches(state.evidence(memory.Evidence{Sealed: sealed, Committed: moved}))
 		if len(all) == 0 {
 			continue
 		}
-		next := now.Adopt(sh.checkpoint, all, marks, was, ledgers[p])
+		next := binding.Adopt(state.checkpoint, all, marks, was, ledgers[p])
 		if next.Generation > offsets.MaxGeneration {
 			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", offsets.MaxGeneration)
 		}
-		a.add(adopted{p, all, next, sh.memory.Loosened(all)})
-		size := sh.memory.Size()
+		a.add(adopted{p, all, next, state.memory.Loosened(all)})
+		size := state.memory.Size()
 		a.Kept += size.Orders
 		a.Versions += size.Versions
-		if next.LedgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
+		if next.LedgerFrom > state.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
 			a.Forgotten += size.Ledger
 		}
 	}
@@ -115,8 +115,8 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 }
 
 // add records the mismatches of one partition.
-func (a *Adoption) add(sh adopted) {
-	for _, m := range mismatchesOf(sh.mismatches) {
+func (a *Adoption) add(state adopted) {
+	for _, m := range mismatchesOf(state.mismatches) {
 		if !slices.Contains(a.Mismatches, m) {
 			a.Mismatches = append(a.Mismatches, m)
 		}
@@ -124,7 +124,7 @@ func (a *Adoption) add(sh adopted) {
 			a.group = m.Remembered
 		}
 	}
-	a.states = append(a.states, sh)
+	a.states = append(a.states, state)
 	a.Partitions++
 }
 

@@ -65,10 +65,10 @@ func (e *Engine) fencing(ctx context.Context, adm *kadm.Client) (*kgo.Client, er
 // dropCommits deletes the commits of re-created topics. Brokers delete them with the topic, but not at once.
 func (e *Engine) dropCommits(ctx context.Context, adm *kadm.Client, a *Adoption) error {
 	gone := kadm.TopicsSet{}
-	for _, sh := range a.states {
-		for _, m := range sh.mismatches {
+	for _, state := range a.states {
+		for _, m := range state.mismatches {
 			if m.Kind == memory.MismatchSource || m.Kind == memory.MismatchTier {
-				gone.Add(m.Topic, sh.partition)
+				gone.Add(m.Topic, state.partition)
 			}
 		}
 	}
@@ -78,14 +78,14 @@ func (e *Engine) dropCommits(ctx context.Context, adm *kadm.Client, a *Adoption)
 // writeAdoption writes the new checkpoints.
 func (e *Engine) writeAdoption(ctx context.Context, client *kgo.Client, a *Adoption) error {
 	records := make([]*kgo.Record, 0, len(a.states))
-	for _, sh := range a.states {
-		r, err := sh.next.Record(e.cfg.Ordering.StateTopic, sh.partition)
+	for _, state := range a.states {
+		r, err := state.next.Record(e.cfg.Ordering.StateTopic, state.partition)
 		if err != nil {
 			return err
 		}
 		records = append(records, r)
-		for k, st := range sh.loosened {
-			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, sh.partition, k, st, e.cfg.scale())
+		for k, st := range state.loosened {
+			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, state.partition, k, st, e.cfg.scale())
 			if err != nil {
 				return err
 			}

@@ -46,23 +46,23 @@ func (t HashChain) extend(st *staged) ([]*kgo.Record, error) {
 	events := map[*partitionState][]*Event{}
 	var order []*partitionState
 	for _, task := range st.tasks {
-		sh := task.from.state
-		if events[sh] == nil {
-			order = append(order, sh)
+		state := task.from.state
+		if events[state] == nil {
+			order = append(order, state)
 		}
-		events[sh] = append(events[sh], &task.event)
+		events[state] = append(events[state], &task.event)
 	}
 	var records []*kgo.Record
-	for _, sh := range order {
-		more, next, err := t.Extend(sh.partition, sh.head, events[sh])
+	for _, state := range order {
+		more, next, err := t.Extend(state.partition, state.head, events[state])
 		if err != nil {
-			return nil, fmt.Errorf("extend the hash chain of partition %d: %w", sh.partition, err)
+			return nil, fmt.Errorf("extend the hash chain of partition %d: %w", state.partition, err)
 		}
-		if bytes.Equal(next, sh.head) {
+		if bytes.Equal(next, state.head) {
 			continue
 		}
-		records = append(append(records, more...), &kgo.Record{Topic: t.HeadTopic, Partition: sh.partition, Key: []byte(headKey), Value: next})
-		st.heads[sh] = next
+		records = append(append(records, more...), &kgo.Record{Topic: t.HeadTopic, Partition: state.partition, Key: []byte(headKey), Value: next})
+		st.heads[state] = next
 	}
 	return records, nil
 }

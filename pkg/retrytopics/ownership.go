@@ -65,18 +65,18 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 
 // start replaces a partition by a new one. The mutex is held.
 func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) error {
-	sh := s.states[tp.partition]
-	if sh == nil {
-		sh = s.e.newState(tp.partition)
+	state := s.states[tp.partition]
+	if state == nil {
+		state = s.e.newState(tp.partition)
 	}
-	l, err := newPartition(tp, tier, sh, committed)
+	l, err := newPartition(tp, tier, state, committed)
 	if err != nil {
 		return err
 	}
 	l.sched = schedule.NewPartition(s.base, tier, s.sibling(l), func(r schedule.Record) *schedule.Task {
 		return &s.e.newTask(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
 	})
-	s.states[tp.partition] = sh
+	s.states[tp.partition] = state
 	s.partitions[tp] = l
 	return nil
 }
@@ -234,8 +234,8 @@ func (s *session) renew() error {
 	defer s.mu.Unlock()
 	old := slices.Collect(maps.Values(s.partitions))
 	s.keepResults(s.dropTasks(old))
-	for p, sh := range s.states {
-		s.states[p] = sh.successor()
+	for p, state := range s.states {
+		s.states[p] = state.successor()
 	}
 	resume := map[string][]int32{}
 	for _, l := range old {

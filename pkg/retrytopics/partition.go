@@ -92,12 +92,12 @@ func (l *partition) oldest() time.Time {
 }
 
 // newPartition starts a partition from the group's commit; offset -1 means that there is none.
-func newPartition(tp topicPartition, tier int, sh *partitionState, committed offsets.Commit) (*partition, error) {
+func newPartition(tp topicPartition, tier int, state *partitionState, committed offsets.Commit) (*partition, error) {
 	spans, err := offsets.DecodeFinished(committed.Offset, committed.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.Offset, err)
 	}
-	return &partition{topicPartition: tp, tier: tier, state: sh, committed: committed, window: offsets.NewWindow(committed.Offset, spans), own: math.MaxInt64, began: -1}, nil
+	return &partition{topicPartition: tp, tier: tier, state: state, committed: committed, window: offsets.NewWindow(committed.Offset, spans), own: math.MaxInt64, began: -1}, nil
 }
 
 // from returns the client's form of an offset to fetch from; -1 is the start of the partition, which is -2 for the

@@ -37,49 +37,49 @@ func (e *Engine) newState(partition int32) *partitionState {
 }
 
 // open makes the state ready for attempts, after everything committed has been read. The session's mutex is held.
-func (sh *partitionState) open() {
-	sh.memory.Open()
-	sh.restored = true
+func (state *partitionState) open() {
+	state.memory.Open()
+	state.restored = true
 }
 
 // successor returns the state as of the last commit, for the repeated attempts. Earlier attempts that still run change
 // only the old state.
-func (sh *partitionState) successor() *partitionState {
-	next := *sh
-	next.memory = sh.memory.Successor()
+func (state *partitionState) successor() *partitionState {
+	next := *state
+	next.memory = state.memory.Successor()
 	return &next
 }
 
 // restoreState applies a record of the state topic: the state of a key, the version of a key, or the checkpoint. The
 // last of each counts.
-func (sh *partitionState) restoreState(r *kgo.Record) error {
-	if ofKey, err := sh.memory.RestoreState(r.Key, r.Value); ofKey {
+func (state *partitionState) restoreState(r *kgo.Record) error {
+	if ofKey, err := state.memory.RestoreState(r.Key, r.Value); ofKey {
 		return err
 	}
-	return sh.restoreCheckpoint(r.Value)
+	return state.restoreCheckpoint(r.Value)
 }
 
 // restoreCheckpoint applies a checkpoint; the last one counts.
-func (sh *partitionState) restoreCheckpoint(value []byte) error {
+func (state *partitionState) restoreCheckpoint(value []byte) error {
 	cp, err := statetopic.DecodeCheckpoint(value)
 	if err == nil {
-		sh.checkpoint, sh.generation, sh.same, sh.promised, sh.pipelines = cp, cp.Generation, cp.Same, true, cp.Pipelines
+		state.checkpoint, state.generation, state.same, state.promised, state.pipelines = cp, cp.Generation, cp.Same, true, cp.Pipelines
 	}
 	return err
 }
 
 // evidence adds what the partition's memory contains.
-func (sh *partitionState) evidence(commits memory.Evidence) memory.Evidence {
-	size := sh.memory.Size()
-	commits.Checkpoint = sh.checkpoint
+func (state *partitionState) evidence(commits memory.Evidence) memory.Evidence {
+	size := state.memory.Size()
+	commits.Checkpoint = state.checkpoint
 	commits.Remembers = size.Orders > 0 || size.Ledger > 0 || size.Versions > 0
 	return commits
 }
 
 // forgotten returns the offset of a memory topic before which records are ignored.
-func (sh *partitionState) forgotten(topic, ledger string) int64 {
-	if sh.checkpoint == nil || topic != ledger {
+func (state *partitionState) forgotten(topic, ledger string) int64 {
+	if state.checkpoint == nil || topic != ledger {
 		return 0
 	}
-	return sh.checkpoint.LedgerFrom
+	return state.checkpoint.LedgerFrom
 }

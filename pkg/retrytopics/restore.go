@@ -19,9 +19,9 @@ import (
 func (s *session) restore(ctx context.Context) error {
 	s.mu.Lock()
 	fresh := map[int32]*partitionState{}
-	for p, sh := range s.states {
-		if !sh.restored {
-			fresh[p] = sh
+	for p, state := range s.states {
+		if !state.restored {
+			fresh[p] = state
 		}
 	}
 	s.mu.Unlock()
@@ -42,8 +42,8 @@ func (s *session) restore(ctx context.Context) error {
 		return err
 	}
 	if t := s.e.cfg.Journal.HashChain; t.on() {
-		err := s.e.replay(ctx, s.adm, t.HeadTopic, time.Time{}, fresh, func(sh *partitionState, r *kgo.Record) error {
-			sh.head = r.Value
+		err := s.e.replay(ctx, s.adm, t.HeadTopic, time.Time{}, fresh, func(state *partitionState, r *kgo.Record) error {
+			state.head = r.Value
 			return nil
 		})
 		if err != nil {
@@ -52,12 +52,12 @@ func (s *session) restore(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, sh := range fresh {
-		sh.open()
+	for _, state := range fresh {
+		state.open()
 	}
 	versions := 0
-	for _, sh := range fresh {
-		versions += sh.memory.Size().Versions
+	for _, state := range fresh {
+		versions += state.memory.Size().Versions
 	}
 	s.e.cfg.Logger.InfoContext(ctx, "partitions started", "partitions", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
 	s.e.forgotten.Say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
@@ -68,8 +68,8 @@ func (s *session) restore(ctx context.Context) error {
 // forgets.
 func (e *Engine) replay(ctx context.Context, adm *kadm.Client, topic string, since time.Time, states map[int32]*partitionState, f func(*partitionState, *kgo.Record) error) error {
 	from := func(yield func(int32, int64) bool) {
-		for p, sh := range states {
-			if !yield(p, sh.forgotten(topic, e.cfg.Dedupe.LedgerTopic)) {
+		for p, state := range states {
+			if !yield(p, state.forgotten(topic, e.cfg.Dedupe.LedgerTopic)) {
 				return
 			}
 		}
@@ -96,8 +96,8 @@ func (e *Engine) restoreLedgers(ctx context.Context, adm *kadm.Client, states ma
 	if err := e.rescale(ctx, adm, states); err != nil {
 		return err
 	}
-	return e.replay(ctx, adm, d.LedgerTopic, now.Add(-d.Window), states, func(sh *partitionState, r *kgo.Record) error {
-		return sh.memory.RestoreLedger(r.Value, now, sh.checkpoint != nil && r.Offset < sh.checkpoint.ScaleFrom)
+	return e.replay(ctx, adm, d.LedgerTopic, now.Add(-d.Window), states, func(state *partitionState, r *kgo.Record) error {
+		return state.memory.RestoreLedger(r.Value, now, state.checkpoint != nil && r.Offset < state.checkpoint.ScaleFrom)
 	})
 }
 
@@ -106,8 +106,8 @@ func (e *Engine) restoreLedgers(ctx context.Context, adm *kadm.Client, states ma
 func (e *Engine) rescale(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) error {
 	scale, topic := e.cfg.scale(), e.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets
-	for p, sh := range states {
-		if sh.checkpoint == nil || !sh.checkpoint.Scale.Differs(scale) {
+	for p, state := range states {
+		if state.checkpoint == nil || !state.checkpoint.Scale.Differs(scale) {
 			continue
 		}
 		if ends == nil {
@@ -116,7 +116,7 @@ func (e *Engine) rescale(ctx context.Context, adm *kadm.Client, states map[int32
 				return fmt.Errorf("end of %s: %w", topic, err)
 			}
 			e.cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
-				"versions", e.cfg.Ordering.Versions.Of, "scale_before", string(sh.checkpoint.Scale), "scale", string(scale))
+				"versions", e.cfg.Ordering.Versions.Of, "scale_before", string(state.checkpoint.Scale), "scale", string(scale))
 		}
 		end, ok := ends.Lookup(topic, p)
 		if !ok {
@@ -125,7 +125,7 @@ func (e *Engine) rescale(ctx context.Context, adm *kadm.Client, states map[int32
 		if end.Err != nil {
 			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, e.denial("Describe", "topic "+topic, end.Err))
 		}
-		sh.checkpoint.Scale, sh.checkpoint.ScaleFrom = scale, end.Offset
+		state.checkpoint.Scale, state.checkpoint.ScaleFrom = scale, end.Offset
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.e.binding(s.layout)
+	binding := s.e.binding(s.layout)
 	known := map[int32]memory.Evidence{}
 	for _, l := range s.partitions {
 		of := known[l.partition]
@@ -45,22 +45,22 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 		of.Committed = of.Committed || l.tier == sourceTier && l.committed.Offset >= 0
 		known[l.partition] = of
 	}
-	for p, sh := range fresh {
-		if all := now.Mismatches(sh.evidence(known[p])); len(all) > 0 {
+	for p, state := range fresh {
+		if all := binding.Mismatches(state.evidence(known[p])); len(all) > 0 {
 			return nil, &memoryError{p, all}
 		}
 	}
 	var resumed []*partition
 	for tp, l := range s.partitions {
-		sh := fresh[tp.partition]
-		if sh == nil || sh.checkpoint == nil {
+		state := fresh[tp.partition]
+		if state == nil || state.checkpoint == nil {
 			continue
 		}
-		l.shared = l.tier != sourceTier && slices.Contains(sh.checkpoint.Shared, tp.topic)
+		l.shared = l.tier != sourceTier && slices.Contains(state.checkpoint.Shared, tp.topic)
 		if l.committed.Offset >= 0 {
 			continue
 		}
-		at, known := sh.checkpoint.Positions[tp.topic]
+		at, known := state.checkpoint.Positions[tp.topic]
 		if !known || at.Commit.Offset < 0 {
 			continue
 		}
@@ -102,12 +102,12 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 			of[l.topic] = l.committed
 		}
 	}
-	now := s.e.binding(s.layout)
+	binding := s.e.binding(s.layout)
 	all := make(map[*partitionState]*statetopic.Checkpoint, len(byState))
-	for sh, of := range byState {
-		all[sh] = now.Next(sh.checkpoint, of)
-		noteShared(all[sh], s.partitions, sh)
-		sh.promised = true
+	for state, of := range byState {
+		all[state] = binding.Next(state.checkpoint, of)
+		noteShared(all[state], s.partitions, state)
+		state.promised = true
 	}
 	return all
 }
@@ -115,8 +115,8 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 // checkpointRecords returns the records of the checkpoints.
 func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*statetopic.Checkpoint) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, 0, len(checkpoints))
-	for sh, cp := range checkpoints {
-		r, err := cp.Record(e.cfg.Ordering.StateTopic, sh.partition)
+	for state, cp := range checkpoints {
+		r, err := cp.Record(e.cfg.Ordering.StateTopic, state.partition)
 		if err != nil {
 			return nil, err
 		}
@@ -135,9 +135,9 @@ func (l *partition) commitPoint(m offsets.Commit) kafka.CommitPoint {
 
 // noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays in the
 // list: records before the committed position may still wait for the other pipeline.
-func noteShared(cp *statetopic.Checkpoint, partitions map[topicPartition]*partition, sh *partitionState) {
+func noteShared(cp *statetopic.Checkpoint, partitions map[topicPartition]*partition, state *partitionState) {
 	for tp, l := range partitions {
-		if l.state == sh && l.shared && !slices.Contains(cp.Shared, tp.topic) && len(cp.Shared) < statetopic.MaxPositions {
+		if l.state == state && l.shared && !slices.Contains(cp.Shared, tp.topic) && len(cp.Shared) < statetopic.MaxPositions {
 			cp.Shared = append(slices.Clone(cp.Shared), tp.topic)
 		}
 	}

@@ -98,16 +98,16 @@ func (st *staged) owner(r *kgo.Record) *task {
 // changes, and per partition one packed record of what took effect and the checkpoint.
 func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
-	for sh, changes := range st.changes {
-		more, err := sh.memory.Encode(changes)
+	for state, changes := range st.changes {
+		more, err := state.memory.Encode(changes)
 		if err != nil {
 			return nil, err
 		}
 		records = append(records, more...)
 	}
-	for sh := range st.checkpoints {
-		more, of := sh.memory.EncodeRemovals()
-		records, st.removed[sh] = append(records, more...), of
+	for state := range st.checkpoints {
+		more, of := state.memory.EncodeRemovals()
+		records, st.removed[state] = append(records, more...), of
 	}
 	checkpoints, err := e.checkpointRecords(st.checkpoints)
 	return append(records, checkpoints...), err
@@ -121,17 +121,17 @@ func (s *session) afterCommit(st *staged) {
 	for l, m := range st.marks {
 		l.committed = m
 	}
-	for sh, changes := range st.changes {
-		sh.memory.Commit(changes)
+	for state, changes := range st.changes {
+		state.memory.Commit(changes)
 	}
-	for sh, head := range st.heads {
-		sh.head = head
+	for state, head := range st.heads {
+		state.head = head
 	}
-	for sh, n := range st.removed {
-		sh.memory.Removed(n)
+	for state, n := range st.removed {
+		state.memory.Removed(n)
 	}
-	for sh, cp := range st.checkpoints {
-		sh.checkpoint = cp
+	for state, cp := range st.checkpoints {
+		state.checkpoint = cp
 	}
 	s.dropLosses(func(l Loss) bool { return slices.Contains(st.losses, l) })
 	s.e.lost.add(st.losses)

@@ -72,11 +72,11 @@ type VersionStats struct {
 
 // addVersions counts what the partitions remember. The session's mutex is held.
 func (s *session) addVersions(stats *VersionStats) {
-	for _, sh := range s.states {
-		if !sh.restored {
+	for _, state := range s.states {
+		if !state.restored {
 			continue
 		}
-		size := sh.memory.Size()
+		size := state.memory.Size()
 		if s.e.cfg.versions() {
 			stats.Keys += int64(size.Versions)
 			stats.Bytes += int64(size.VersionBytes)
