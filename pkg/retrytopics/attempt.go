@@ -301,9 +301,8 @@ func (e *Engine) effect(t *task, before *memory.Past) (effect memory.Effect, num
 	if newest := before.LatestVersion(); newest != nil { // ledger and versions may forget it in time
 		st = st.WithApplied(*newest).WithDelete(before.Deleted() - 1)
 	}
-	if st != before.Order || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked {
-		effect.Order = &st
-	}
+	effect.Order = st
+	effect.Ordered = st != before.Order || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked
 	return effect, number
 }
 

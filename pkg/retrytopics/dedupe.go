@@ -107,10 +107,11 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *memory.Pa
 
 // overwrites reports whether a forced replay takes effect over a newer event.
 func (e *Engine) overwrites(t *task, before *memory.Past, result *Result) bool {
-	if !t.Keyed {
+	event := e.event(t, result.Version, result.Delete)
+	if !t.Keyed || !event.Forced {
 		return false
 	}
-	_, _, forced := e.version(t, result.Version, result.Delete, before)
+	_, _, forced := before.Version(&event)
 	return forced
 }
 

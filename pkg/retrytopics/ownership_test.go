@@ -209,7 +209,7 @@ func (s *session) takes(records ...*kgo.Record) {
 
 // remembers makes an order that of a key of partition 0.
 func (s *session) remembers(key string, order keyorder.State) {
-	s.states[0].memory.Apply(&memory.Change{}, []byte(key), &memory.Past{}, memory.Effect{LateDelete: -1, Order: &order})
+	s.states[0].memory.Apply(&memory.Change{}, []byte(key), &memory.Past{}, memory.Effect{LateDelete: -1, Order: order, Ordered: true})
 }
 
 // attempts makes an attempt at the next record and finishes it.

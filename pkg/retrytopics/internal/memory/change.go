@@ -65,14 +65,15 @@ type Effect struct {
 	Content    [8]byte // becomes the last content of the key in the ledger, if Hashed
 	Hashed     bool
 	At         time.Time
-	Order      *keyorder.State // the order of the key from now on; nil if it stays
+	Order      keyorder.State // of the key from now on, if Ordered
+	Ordered    bool
 }
 
 // Apply takes what an attempt did to its key: its order, its last effective event, and its newest known version. The
 // ledger and the key's order may forget the version in time. before is what was known of the key before the attempt.
 func (p *Partition) Apply(c *Change, key []byte, before *Past, effect Effect) {
-	if effect.Order != nil {
-		c.order = &ordered{string(key), *effect.Order}
+	if effect.Ordered {
+		c.order = &ordered{string(key), effect.Order}
 		p.setOrder(c.order)
 	}
 	if effect.Hashed && p.ledger != nil {

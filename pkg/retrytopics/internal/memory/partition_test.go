@@ -26,7 +26,7 @@ func TestSuccessor_ignoresAttemptsOfItsPredecessor(t *testing.T) {
 	hash := idempotency.HashKey([]byte("k"))
 	before := old.Past([]byte("k"), hash, time.Now())
 	c := &Change{Hash: hash}
-	old.Apply(c, []byte("k"), &before, Effect{Took: true, LateDelete: -1, Hashed: true, At: time.Now(), Order: &keyorder.State{DeadLetters: 1}})
+	old.Apply(c, []byte("k"), &before, Effect{Took: true, LateDelete: -1, Hashed: true, At: time.Now(), Order: keyorder.State{DeadLetters: 1}, Ordered: true})
 	p := next.Past([]byte("k"), hash, time.Now())
 	expect.That(t, !p.known && p.Order == (keyorder.State{}), "the successor knows %+v", p)
 	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")
