@@ -31,13 +31,13 @@ func (a *app) audit() *cobra.Command {
 		Use:   "audit",
 		Short: "Show who did what with dead letters, when and why",
 		Long: `Show what operators did: each command, with its reason, filter and plan, each dead letter with its
-content hash before and after, and who held the pipeline and let it go on. With --letter, what the
-consumer made of its record too, from the first attempt on; so do --feature, --source and --key for
-records that may never have died. Deliveries at the first try are there with audit: all only.
+content hash before and after, and who paused and resumed the pipeline. With --letter, also what the
+consumer did with its record, from the first attempt on; so do --feature, --source and --key for
+records that may never have died. Deliveries at the first attempt are recorded only with audit: all.
 
 With --operations, show one line for each command instead, with how many dead letters it changed.
 
-Whether an event was changed, removed, added or moved: consumer verify audit.`,
+consumer verify audit checks whether an event was changed, removed, added or moved.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
 	}
 	flags := cmd.Flags()

@@ -37,18 +37,18 @@ func (a *app) changes() []*cobra.Command {
 		verb        replay.Verb
 		short, long string
 	}{
-		{replay.Discard, "Give dead letters up (dry run without --execute)",
-			`Give the selected pending dead letters up; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
+		{replay.Discard, "Give up dead letters (dry run without --execute)",
+			`Give up the selected pending dead letters; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen reverses this until they are pruned.`},
 		{replay.Escalate, "Let a person decide about dead letters (dry run without --execute)",
-			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids say so.
+			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids select them.
 replayer reopen makes them pending again.`},
 		{replay.Reopen, "Make dead letters pending again (dry run without --execute)",
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
-that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
-version win is replayer plan or replayer replay with --force-version. With --lost, those that are replaying though the consumer
-has finished all that there is: their replays were deleted with their topic, or by retention, before they were read.
-What was put back where nobody reports success, or sent to another topic, and is not known to have died again is left as it is
-without --including-put-back: another replay would send it a second time.`},
+that the consumer closed because newer data took effect. A plain replay closes the latter again: to let the older
+version win, use replayer plan or replayer replay with --force-version. With --lost, those that are replaying although the consumer
+has finished all records: their replays were deleted with their topic, or by retention, before they were read.
+Dead letters that were put back where nobody reports success, or sent to another topic, and are not known to have died again are
+left as they are without --including-put-back: another replay would send them a second time.`},
 	} {
 		f := change{verb: c.verb}
 		cmd := &cobra.Command{
@@ -208,10 +208,10 @@ func (a *app) undo() *cobra.Command {
 	var bulk bulk
 	cmd := &cobra.Command{
 		Use:   "undo OPERATION",
-		Short: "Take one operation back (dry run without --execute)",
-		Long: `Give the dead letters of one discard, escalate, reopen, edit or undo what they had before it. Dead letters that were
-changed since are left as they are, with the reason. What a replay sent cannot be called back, and what was
-pruned is gone. Each change prints the id of its operation; replayer audit lists them.`,
+		Short: "Undo one operation (dry run without --execute)",
+		Long: `Restore what the dead letters of one discard, escalate, reopen, edit or undo had before it. Dead letters that were
+changed since are left as they are, with the reason. Records that a replay sent cannot be called back, and pruned
+dead letters are gone. Each change prints the id of its operation; replayer audit lists them.`,
 		Args: oneArgument("undo takes the id of one operation (each change prints it, replayer audit lists them)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runUndo(cmd.Context(), args[0], &consent, &bulk)
@@ -260,7 +260,7 @@ func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err 
 		err = written
 	}
 	if r.Changed > 0 && a.output == "table" {
-		fmt.Fprintf(a.env.Err, "To take it back:\n  replayer undo %s %s%s --execute --reason 'why'\n", a.place(), r.ID, expectFlag(r.Changed, false))
+		fmt.Fprintf(a.env.Err, "To undo it:\n  replayer undo %s %s%s --execute --reason 'why'\n", a.place(), r.ID, expectFlag(r.Changed, false))
 	}
 	return changeEnding(r, err)
 }

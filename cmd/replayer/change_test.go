@@ -247,7 +247,7 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	d.want(cli.ExitUsage, "pause", "-c", "pipeline.yaml")
 	d.consume(func(string) bool { return true })
 	d.want(cli.ExitNothing, "resume", "-c", "pipeline.yaml", "fix") // nothing waits
-	d.says("fix is cancelled", "go on with")
+	d.says("fix is cancelled", "continue with")
 	d.follow(cli.ExitDone)
 	r = d.status("fix")
 	expect.That(t, r.Job.State == control.JobDone && r.Job.Done == 3, "%+v", r.Job)

@@ -30,13 +30,13 @@ func (a *app) edit() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		Short: "Change the bytes of dead letters (dry run without --execute)",
 		Long: `Change the content of the selected pending dead letters, one or a whole group: by assignments, a JSON
-Patch (RFC 6902), a Merge Patch (RFC 7396), expressions, or a program. What is not named keeps its bytes. An Avro dead letter is
+Patch (RFC 6902), a Merge Patch (RFC 7396), expressions, or a program. Everything else keeps its bytes. An Avro dead letter is
 edited in Avro's JSON encoding and written again with its own schema.
 
-The original stays in the DLQ; the edited dead letter lies behind it under the same id, and is what a replay
-puts back. A dead letter that was edited before is only edited from the bytes that --from names.
+The original stays in the DLQ; the edited dead letter follows it under the same id, and a replay puts back the
+edited one. A dead letter that was edited before can be edited only from the bytes that --from names.
 
-The DLQ of other software is not written to: replayer replay changes its dead letters on the way back, with the same flags.`,
+The DLQ of other software stays unchanged: replayer replay changes its dead letters on the way back, with the same flags.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.sel.IDs = append(f.sel.IDs, args...)
 			return a.runEdit(cmd.Context(), &f)

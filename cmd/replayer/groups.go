@@ -25,11 +25,11 @@ func (a *app) groups() *cobra.Command {
 		Long: fmt.Sprintf(`Group the dead letters that all given flags select by code, stage and message, with ids and
 numbers removed from the message; behind the message of a wrapper, also by the innermost "Caused by" of
 the stack trace. The largest group comes first. SHARE is the group's dead letters for
-each record that the consumer took from the source topic in the same time. Kafka tells offsets, of which
-transaction markers and aborted records have some too, so the share is at least what is shown.
+each record that the consumer took from the source topic in the same time. Kafka counts offsets, which
+include transaction markers and aborted records, so the real share is at least the one shown.
 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
-which today's transform refuses them. They are payload: think of who sees the screen.`, dlq.ValuesOf, maxValuedGroups),
+which today's transform refuses them. They are payload: consider who can see the screen.`, dlq.ValuesOf, maxValuedGroups),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, values) },
 	}
 	sel.register(cmd)
@@ -167,8 +167,8 @@ func (a *app) note() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "note GROUP TEXT",
 		Short: "Write a note on a group of dead letters",
-		Long: fmt.Sprintf(`Write a note on a group, which replayer groups and the web console show with who wrote it and when. It takes the place of the
-note before, and acts at once, without --execute. Notes are kept in the control topic, and each has an audit event. They have at
+		Long: fmt.Sprintf(`Write a note on a group, which replayer groups and the web console show with who wrote it and when. It replaces the previous
+note and takes effect at once, without --execute. Notes are kept in the control topic, and each has an audit event. They have at
 most %d bytes. On a pipeline's groups they need the permissions of consumer pause; for another DLQ, replayer acls lists all.`, control.MaxNote),
 		Args: func(_ *cobra.Command, args []string) error {
 			if remove && len(args) == 1 || !remove && len(args) == 2 && strings.TrimSpace(args[1]) != "" {

@@ -21,8 +21,8 @@ func (a *app) index() *cobra.Command {
 		Use:   "index",
 		Short: "Bring the SQL index up to date, check it, or rebuild it",
 		Long: `Read what is new in the DLQ and its status topic into the table dead_letter_queue, which list,
-groups and stats answer from and which you may query yourself. They bring it up to date by
-themselves; this command is for a database that others query, and for a first time that takes long.
+groups and stats answer from and which you may query yourself. They update it
+themselves; this command is for a database that others query, and for a first fill that takes long.
 
 --check reads both topics again and compares every dead letter with its row; it changes nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), check) },

@@ -23,19 +23,19 @@ func (a *app) jobOrders() []*cobra.Command {
 		name, short, long string
 		order             control.JobVerb
 	}{
-		{"pause", "Let a running job wait",
-			`Let a running replay or change wait after the transaction at hand. Its process goes on waiting, and no other replayer changes
+		{"pause", "Pause a running job",
+			`Pause a running replay or change after its current transaction. Its process waits, and no other replayer changes
 dead letters meanwhile, until replayer resume or replayer cancel.`, control.PauseJob},
-		{"resume", "Let a job go on that waits",
-			`Let a replay or change go on that waits after replayer pause. When its process has ended, nothing waits: then the command
-that goes on with it is printed.`, control.ResumeJob},
-		{"cancel", "End a running job",
-			`End a running or waiting replay or change after the transaction at hand. What it committed stays. Its process says what was not
-reached and ends with exit code 6; replayer replays shows the command that goes on.`, control.CancelJob},
+		{"resume", "Continue a paused job",
+			`Continue a replay or change that replayer pause has paused. If its process has ended, the command that continues it
+is printed.`, control.ResumeJob},
+		{"cancel", "Cancel a running job",
+			`End a running or paused replay or change after its current transaction. What it committed stays. Its process reports what it did
+not reach and ends with exit code 6; replayer replays shows the command that continues it.`, control.CancelJob},
 	} {
 		cmd := &cobra.Command{
 			Use: c.name + " JOB", Short: c.short,
-			Long: c.long + "\n\nIt acts at once, without --execute, from any machine. replayer replays lists the jobs.",
+			Long: c.long + "\n\nIt takes effect at once, without --execute, from any machine. replayer replays lists the jobs.",
 			Args: oneArgument(c.name + " takes the id of one job (replayer replays lists them)"),
 			RunE: func(cmd *cobra.Command, args []string) error { return a.runJobOrder(cmd.Context(), c.order, args[0]) },
 		}
@@ -117,11 +117,11 @@ func stoppedText(j control.Job) string {
 	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(why, cli.OneLine), dlq.TimeText(j.Heard), cli.CleanText(j.By, cli.OneLine))
 	switch {
 	case j.Command != "":
-		return text + "         go on with:\n  " + cli.CleanText(j.Command, cli.OneLine) + "\n"
+		return text + "         continue with:\n  " + cli.CleanText(j.Command, cli.OneLine) + "\n"
 	case j.IsReplay():
-		return text + "         go on with: replayer replay --plan and the plan's file\n"
+		return text + "         continue with: replayer replay --plan and the plan's file\n"
 	}
-	return text + fmt.Sprintf("         go on with: replayer %s and its filter\n", j.Kind)
+	return text + fmt.Sprintf("         continue with: replayer %s and its filter\n", j.Kind)
 }
 
 // jobsText lists the running jobs, the stopped jobs, and the latest jobs of all kinds.

@@ -137,9 +137,9 @@ func (a *app) export() *cobra.Command {
 		Short: "Write dead letters with their bytes as NDJSON, GeoJSON or CSV",
 		Long: `Write the dead letters that all given flags select to the standard output, the oldest first.
 
-ndjson has all that stands in each record: headers in their order with their repetitions, and
-base64 where bytes are no UTF-8. geojson is a FeatureCollection of the decoded features for a map;
-what is no feature has no geometry. csv is a table for a spreadsheet.`,
+ndjson has everything in each record: headers in their order with duplicates, and base64 for bytes
+that are not UTF-8. geojson is a FeatureCollection of the decoded features for a map; a value that is
+not a feature has no geometry. csv is a table for a spreadsheet.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runExport(cmd.Context(), &sel, dlq.Format(format))
 		},

@@ -79,7 +79,7 @@ func commandGroups() []cli.CommandGroup {
 		{Title: "See", Commands: []string{"stats", "groups", "note", "list", "show", "export", "replays", "audit", "serve"}},
 		{Title: "Put back", Commands: []string{"plan", "replay"}},
 		{Title: "Change", Commands: []string{"edit", "discard", "escalate", "reopen", "undo", "prune"}},
-		{Title: "Stop and go on", Commands: []string{"pause", "resume", "cancel"}},
+		{Title: "Pause and continue", Commands: []string{"pause", "resume", "cancel"}},
 		{Title: "Set up", Commands: []string{"index", "acls", "version"}},
 	}
 }

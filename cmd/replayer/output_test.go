@@ -206,7 +206,7 @@ func TestStatus_S4_8_saysWhatStopped(t *testing.T) {
 	text := overviewText(Env{Width: 200}, replay.Look{Finished: 1, Jobs: jobs})
 	for _, want := range []string{
 		"STOPPED  r1: 495 of 500 dead letters were not reached; 5 of 5 failed", "by ana", "\n  replayer replay -c p.yaml --plan plan.jsonl --execute --reason 'it is fixed'\n",
-		"STOPPED  d2: 1 of 7 dead letters were not reached; killed", "go on with: replayer discard and its filter",
+		"STOPPED  d2: 1 of 7 dead letters were not reached; killed", "continue with: replayer discard and its filter",
 		"replay r3 is paused: 4 of 12 dead letters put back, 1 left as they are, 7 not reached, wave 2; paused by bo\n",
 		"and 3 jobs before", "no replay is in progress; 1 replay finished",
 	} {

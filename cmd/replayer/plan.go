@@ -27,8 +27,8 @@ func (a *app) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Freeze the dead letters of a replay, and what is expected",
-		Long: `Select dead letters like replayer replay, run today's transform on each, and write the answer into a
-file: ids, content hashes, positions and what is to be expected. Nothing is changed.
+		Long: `Select dead letters like replayer replay, run today's transform on each, and write the result to a
+file: ids, content hashes, positions and the forecast. Nothing is changed.
 replayer replay --plan FILE puts back exactly these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			force, err := forcing.why(reason)

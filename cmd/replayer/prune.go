@@ -23,10 +23,10 @@ func (a *app) prune() *cobra.Command {
 		Short: "Remove what was resolved long ago (dry run without --execute)",
 		Long: `Remove dead letters that were reprocessed, discarded, or closed as duplicate or superseded longer ago than
 dead_letters.keep_resolved (30 days): their records leave the DLQ, their states the status topic.
-This cannot be taken back. The DLQ of other software is named by --brokers (or --profile) and --topic.
+This cannot be undone. The DLQ of other software is named by --brokers (or --profile) and --topic.
 
-Kafka deletes only from the beginning of a partition: a dead letter that is still open keeps what lies
-behind it. The answer names these dead letters.`,
+Kafka deletes only from the beginning of a partition: an unresolved dead letter keeps everything
+behind it. The output names these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
 	}
 	consent.register(cmd)

@@ -38,16 +38,16 @@ content hash go back once, no matter who runs this, how often, and whatever cras
 
 With --brokers (or --profile) and --topic no pipeline is needed: dead letters of other software go back to the topic that
 their headers name, which --origin confirms, or all to --to. Their values can be changed on the way (--set, --expr, --patch, --merge,
---filter) and held against a JSON Schema (--schema) or written with the latest schema of a
-subject (--subject); the dry run shows what becomes of them.
+--filter) and checked against a JSON Schema (--schema) or written with the latest schema of a
+subject (--subject); the dry run shows the results.
 
-With --plan, exactly the dead letters of a plan that replayer plan wrote go back. One that changed its
-state since then is left as it is, with the reason, and the rest goes on. A replay that stopped (by
-itself, by a signal, by a crash) goes on when the same plan is given again.
+With --plan, exactly the dead letters of a plan that replayer plan wrote go back. A dead letter whose
+state changed since then is left as it is, with the reason, and the rest continues. A replay that
+stopped (by itself, by a signal, by a crash) continues when the same plan is given again.
 
 Without --execute nothing is changed: a dry run says what today's transform would make of each
-dead letter. It calls no remote step. It says first whether the running instances have the same mapping;
-with --execute nothing goes back when one has another, unless --mapping-differs.
+dead letter. It calls no remote step. It first shows whether the running instances have the same mapping;
+with --execute nothing goes back if one of them has another, unless --mapping-differs is given.
 
 A dead letter that is older than what took effect for its feature is closed by the consumer as
 superseded. With --force-version it overwrites the newer data instead.`,

@@ -21,11 +21,11 @@ func (a *app) replays() *cobra.Command {
 		Use:   "replays [ID]",
 		Short: "Show jobs and replays: in progress, stopped, ended",
 		Long: `Without an id: the jobs of all replayers (replays, discards, edits and so on) with their progress and result, which replays the
-consumer has not finished, who changes dead letters at present, and what keeps the consumer from finishing. With --watch, again and
-again, with rate and time left; off a terminal one line of JSON each time. The latest 100 jobs are kept, for 30 days.
+consumer has not finished, who changes dead letters at present, and what keeps the consumer from finishing. With --watch,
+repeatedly, with rate and remaining time; without a terminal as one line of JSON each time. The latest 100 jobs are kept, for 30 days.
 
-With the id of a job: how far it is, and the command that goes on when it stopped. Of a replay also how many dead letters it attempted, how many the consumer reprocessed and how many failed
-again; of one with --watch-group, how many that group consumed, and through which records. With --wait, until the consumer has finished them all. Dead letters of other software are heard of when they fail
+With the id of a job: its progress, and the command that continues it if it stopped. Of a replay also how many dead letters it attempted, how many the consumer reprocessed and how many failed
+again; of one with --watch-group, how many that group consumed, and through which records. With --wait, until the consumer has finished them all. Other software reports dead letters only when they fail
 again; those that did not within dead_letters.unheard_after are shown as not heard of.`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {

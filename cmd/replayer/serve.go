@@ -20,10 +20,10 @@ func (a *app) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Open the web console: look, group, fix and replay",
 		Long: `Serve the console: groups, a map, single dead letters, replays and the audit trail as pages in a browser, until you stop it.
-The same answers are there as JSON, and /api/openapi.json describes them. With --allow-changes the pages also put dead letters back,
+The same data is available as JSON, and /api/openapi.json describes it. With --allow-changes the pages also put dead letters back,
 discard, escalate, reopen and edit them, pause and cancel jobs, undo operations, in the name of --actor or of who signed in.
 
-Without --access everybody at this machine reaches it, and nobody else. FILE says who may from elsewhere: people with tokens, or
+Without --access only the users of this machine can reach it. FILE says who may use it from elsewhere: people with tokens, or
 those that a reverse proxy signs in.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), &f) },
 	}

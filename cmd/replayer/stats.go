@@ -20,8 +20,8 @@ func (a *app) stats() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count dead letters by status, day and code; show the oldest",
-		Long: fmt.Sprintf(`Count the dead letters: by status, the pending ones by day, code and pipeline; say which is the
-oldest pending one, and when retention deletes it.
+		Long: fmt.Sprintf(`Count the dead letters: by status, the pending ones by day, code and pipeline. Show the oldest
+pending one, and when retention deletes it.
 
 It warns when more than %d dead letters of one pipeline died today (UTC) and are pending, when more than
 %d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, dlq.ManyPerDay, dlq.ManyInAll),
