@@ -239,3 +239,18 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	expect.That(t, strings.Contains(large, "max.message.bytes") && strings.Contains(twin, "large, which has the same content, was not put back"), "large: %s; twin: %s", large, twin)
 	w.allOnce(inBatch + behind)
 }
+
+// A topic that is missing for good is no lost broker: the call ends, and names it.
+func TestExecute_C4_endsWhereATopicIsMissing(t *testing.T) {
+	for _, topic := range []string{"features.control", "features.dlq-status", "features.audit"} {
+		t.Run(topic, func(t *testing.T) {
+			w := parallel(t)
+			w.die(letter(0, "a", fmt.Sprintf(square, "a")))
+			s := w.service()
+			p := w.plan(s, deadletters.Filter{})
+			must.Get(kadm.NewClient(w.writer).DeleteTopics(t.Context(), topic))(t)
+			_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed")})
+			expect.That(t, err != nil && w.ctx().Err() == nil && strings.Contains(err.Error(), topic) && strings.Contains(err.Error(), "topics ensure"), "%v", err)
+		})
+	}
+}

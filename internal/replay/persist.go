@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ const (
 	brokerPause  = 500 * time.Millisecond // before a session starts again after the loss of the broker
 	longestPause = 5 * time.Second
 	fencedTries  = 20 // how often others that then gave way may fence one command
+	missingTries = 4  // sessions in a row without a topic: a broker that comes back may not know its topics at once
 )
 
 // persist runs sessions until one ends for another reason than the loss of the broker. Each session first settles the
@@ -25,6 +27,7 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 	ctx, l.end = context.WithCancelCause(ctx)
 	defer l.end(nil)
 	fenced := 0
+	var absent missingTopic
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
@@ -43,7 +46,7 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 			}
 			return err
 		}
-		if err == nil || ctx.Err() != nil || !lost(err) {
+		if err = absent.after(err); err == nil || ctx.Err() != nil || !lost(err) {
 			return err
 		}
 		if time.Since(began) > longestPause {
@@ -61,6 +64,24 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 	}
 }
 
+// missingTopic counts the sessions in a row that ended because a topic is missing.
+type missingTopic int
+
+// after returns the error of a session. It wraps errMissing once so many sessions have ended that the topic will not come
+// back by itself.
+func (n *missingTopic) after(err error) error {
+	if !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		*n = 0
+		return err
+	}
+	if *n++; *n < missingTries {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errMissing, err)
+}
+
+var errMissing = errors.New("a topic is missing (`consumer topics ensure` creates those of a pipeline)")
+
 // ends reports whether the lease of the command cancelled a context (see [lease.renewals] and [job.hear]).
 func ends(cause error) bool {
 	return isCancelled(cause) || errors.Is(cause, errUnsigned) || errors.Is(cause, ErrFenced)
@@ -70,7 +91,7 @@ func ends(cause error) bool {
 // partitions. A broker that refuses a request is not lost.
 func lost(err error) bool {
 	switch {
-	case errors.Is(err, ErrFenced) || errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrFenced) || errors.Is(err, errMissing) || errors.Is(err, context.Canceled):
 		return false
 	case errors.Is(err, errLost), errors.Is(err, context.DeadlineExceeded), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
 		return true
