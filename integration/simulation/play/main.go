@@ -55,7 +55,7 @@ func parseOptions(args []string) (o options, err error) {
 	f.StringVar(&o.tally, "tally", "", "file in which what was played is noted; what stands there is not played again")
 	f.StringVar(&o.shard, "shard", "0/1", "k/n: play only the seeds that leave the rest k when divided by n")
 	f.BoolVar(&o.sum, "sum", false, "print what the tally has, and play nothing")
-	f.BoolVar(&o.digests, "digests", false, "print a digest of what was seen in each world; a change that only moves code leaves it the same")
+	f.BoolVar(&o.digests, "digests", false, "print a digest of each world, to compare two builds; after a change that only moves code a few worlds in a hundred differ, because the order of some maps depends on memory addresses")
 	f.BoolVar(&o.logs, "logs", false, "print the engines' logs of worlds that fail")
 	if err = f.Parse(args); err == nil && f.NArg() > 0 {
 		err = fmt.Errorf("what is %q? The command has flags only", f.Arg(0))
