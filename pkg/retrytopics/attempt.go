@@ -179,6 +179,7 @@ func (w *worker) answer(ctx context.Context, t *task, refused error) (Result, er
 	}
 	var result Result
 	err := w.caller.Call(ctx, t.event.At.Add(-w.e.skew()), func(ctx context.Context) (err error) {
+		result = Result{} // a call that panics has no answer, not that of the call before it
 		result, err = w.e.call(ctx, &t.record)
 		return err
 	})

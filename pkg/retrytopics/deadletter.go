@@ -77,7 +77,7 @@ func (e *Engine) failed(event *Event) header.Control {
 	c.Due = time.Time{}
 	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		c.Sequence = 0
-		c.ForceVersion, c.ReplaySource = false, header.Position{} // said of one replay; the next one asks again
+		c.ForceVersion, c.ReplaySource, c.ReplayGeneration = false, header.Position{}, 0 // said of one replay; the next one asks again
 	}
 	c.FailedAt = event.At
 	if c.FirstFailedAt.IsZero() {

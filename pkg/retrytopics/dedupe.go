@@ -75,7 +75,7 @@ func (e *Engine) event(t *task, number *int64, deletes bool) memory.Event {
 		Rules: e.cfg.Ordering.rules(), Versioned: e.cfg.Ordering.Versioned, Control: t.record.Control,
 		Offset: t.versionPosition(), Number: number, Deletes: deletes,
 		Forced:   t.record.Control.ForceVersion && e.cfg.Ordering.Mode != OrderNone,
-		Replayed: header.VersionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset),
+		Replayed: header.VersionPosition(min(t.record.Control.ReplayGeneration, t.from.state.generation), t.record.Control.ReplaySource.Offset),
 	}
 }
 

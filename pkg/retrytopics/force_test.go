@@ -195,7 +195,7 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
 	dead := f.read(source + ".dlq")
 	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
-	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource), "", "the letter still")
+	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource)+headerOf(dead[1], header.KeyReplayGeneration), "", "the letter still")
 	delete(f.fail, "k/2 1")
 	f.takes(f.letters(false)[1])
 	f.want("k/2 superseded")

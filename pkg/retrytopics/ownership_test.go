@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
@@ -309,4 +310,61 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			expect.That(t, e.Decision.Outcome == policy.OutcomeDeadLettered && st == want, "%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
 		})
 	}
+}
+
+// A forced replay that waits while the source is re-created and adopted counts by the place, and in the generation, in which
+// it was put back: what came after it there is newer.
+func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
+	t.Parallel()
+	s := unconnected(t, Config{Handler: nothing, Ordering: Ordering{Mode: OrderLatestWins}})
+	l := s.partitions[topicPartition{s.e.cfg.Retries.Tiers[0].Topic, 0}]
+	l.state.generation = 2
+	control := header.Control{
+		Attempt: 1, Source: header.Position{Topic: "in", Offset: 3}, HasSource: true, Due: time.Now(), DeadLetterID: "a", ReplayID: "r",
+		ForceVersion: true, ReplaySource: header.Position{Topic: "in", Offset: 146}, ReplayGeneration: 1,
+	}
+	n := s.e.newTask(&task{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.now())
+	expect.Equal(t, s.e.event(n, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
+	control.ReplayGeneration = 7 // a header cannot claim a later generation than the current
+	n = s.e.newTask(&task{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.now())
+	expect.Equal(t, s.e.event(n, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
+}
+
+// A record of a retry topic and one of the source with the same key never run side by side.
+func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := unconnected(t, Config{Handler: nothing})
+		source, tier := s.partitions[topicPartition{"in", 0}], s.partitions[topicPartition{s.e.cfg.Retries.Tiers[0].Topic, 0}]
+		record := func(l *partition) schedule.Record {
+			n := s.e.newTask(&task{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.e.now())
+			return schedule.Record{Task: &n.Task, Partition: l.sched}
+		}
+		s.sched.Add([]schedule.Record{record(source), record(tier)})
+		started := make(chan *schedule.Task, 2)
+		for range 2 {
+			go func() { started <- s.sched.Next() }()
+		}
+		synctest.Wait()
+		expect.Equal(t, len(started), 1, "tasks of one key run")
+		s.sched.Finish(<-started)
+		synctest.Wait()
+		expect.Equal(t, len(started), 1, "then")
+	})
+}
+
+// A repeat in place that panics leaves nothing of the answer of the call before it.
+func TestSession_S4_15_aPanicHasNoAnswer(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	s := unconnected(t, Config{Ordering: Ordering{Mode: OrderLatestWins, Versioned: true}, Handler: func(context.Context, *Record) (Result, error) {
+		if calls++; calls > 1 {
+			panic("second")
+		}
+		return Result{Identity: Identity{FeatureID: "f1", ContentHash: "h"}, Delete: true, Version: new(int64(7))}, classify.WithClass(classify.RetryNow, errors.New("again"))
+	}})
+	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("a"), Value: []byte("v")})
+	event := s.attempts(t)
+	left := event.Record.task.result
+	expect.That(t, calls == 2 && event.Identity.FeatureID == "" && left.Version == nil && !left.Delete, "%d calls; %+v, %+v", calls, event.Identity, left)
 }

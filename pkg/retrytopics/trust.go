@@ -98,7 +98,7 @@ func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.R
 	}
 	kept.DeadLetterID, kept.ReplayID, kept.ReplayCount, kept.ContentHash = c.DeadLetterID, c.ReplayID, c.ReplayCount, c.ContentHash
 	if c.ReplayID != "" && c.ForceVersion {
-		kept.ForceVersion, kept.ReplaySource = true, at
+		kept.ForceVersion, kept.ReplaySource, kept.ReplayGeneration = true, at, today
 	}
 	if c.HasSource && !precedes(c.Source, at, raw.Key != nil, c.Generation < today) {
 		return kept, &DoubtError{DoubtPosition, fmt.Sprintf("header %s is %s, which does not lie before the record", header.KeySource, &c.Source)}

@@ -30,6 +30,7 @@ type Control struct {
 	ReplayCount                                   int
 	ForceVersion                                  bool     // an operator lifted the version guard for this replay
 	ReplaySource                                  Position // of the replay in the source topic, if ForceVersion
+	ReplayGeneration                              int      // of the source topic of ReplaySource, from 0
 	Lineage, Care, Sovereignty                    string
 	Part                                          Part       // the record is this single part of the record at Source
 	PartVersion                                   *int64     // Result.Version of the whole record whose part this is

@@ -33,7 +33,7 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 		ErrorResponse: &classify.Response{Status: 503, RequestID: "7f3a", Body: "down"},
 		Source:        Position{"features", 3, 1042}, HasSource: true, Generation: 2, ContentHash: "sha256:00", FeatureID: "p-1", BBox: "1,2,3,4",
 		RunID: "r", Pipeline: "p", DeadLetterID: "3-1042-aabbccdd", ReplayID: "x", Sequence: 7, ReplayCount: 1,
-		ForceVersion: true, ReplaySource: Position{"features", 3, 2048},
+		ForceVersion: true, ReplaySource: Position{"features", 3, 2048}, ReplayGeneration: 1,
 		Lineage: "l", Care: "c", Sovereignty: "s",
 		Part: Part{17, 230}, PartVersion: new(int64(-3)), Remaining: &Remaining{Of: 230, Open: []int{3, 4, 5, 17}, Delivered: 11, Dead: 2},
 	}

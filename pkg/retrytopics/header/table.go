@@ -9,7 +9,7 @@ type entry struct {
 }
 
 // controlHeaders is the number of control headers.
-const controlHeaders = 31
+const controlHeaders = 32
 
 // table lists the control headers in the order in which they are written, each with a pointer into c. Reader, writer and
 // limits follow it.
@@ -40,6 +40,7 @@ func (c *Control) table() [controlHeaders]entry {
 		{KeyReplayCount, 0, &c.ReplayCount},
 		{KeyForceVersion, 0, &c.ForceVersion},
 		{KeyReplaySource, 0, &c.ReplaySource},
+		{KeyReplayGeneration, 0, &c.ReplayGeneration},
 		{KeyLineage, maxTextBytes, &c.Lineage},
 		{KeyCare, maxTextBytes, &c.Care},
 		{KeySovereignty, maxTextBytes, &c.Sovereignty},
