@@ -1,9 +1,10 @@
 package replay
 
 import (
+	"bytes"
 	"fmt"
+	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -55,28 +56,18 @@ func (o *Overview) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes
 	if q.Limit == 0 {
 		return out
 	}
-	keep := q.Limit + 1 // the last one tells whether there is a next page
-	for key, m := range o.standing.ofReplay(r.ReplayID) {
-		letter, fate := LetterOutcome{ID: string(o.ids.id(o.taken[key].place)), At: m.time()}, v.of(key, m)
-		if letter.Result = resultOf(fate); letter.ID <= q.After || q.Result != "" && letter.Result != q.Result {
+	for id := range o.members[r.ReplayID].after(q.After, &o.ids) {
+		letter, ok := o.outcome(id, r.ReplayID, v)
+		if !ok || q.Result != "" && letter.Result != q.Result {
 			continue
 		}
-		letter.Why = o.why(key, m, fate)
-		if out.Letters = append(out.Letters, letter); len(out.Letters) == 2*keep {
-			out.Letters = firstByID(out.Letters, keep)
+		if len(out.Letters) == q.Limit {
+			out.Next = out.Letters[q.Limit-1].ID
+			break
 		}
-	}
-	if out.Letters = firstByID(out.Letters, keep); len(out.Letters) == keep {
-		out.Letters = out.Letters[:q.Limit]
-		out.Next = out.Letters[q.Limit-1].ID
+		out.Letters = append(out.Letters, letter)
 	}
 	return out
-}
-
-// firstByID returns the first n dead letters in the order of their IDs.
-func firstByID(letters []LetterOutcome, n int) []LetterOutcome {
-	slices.SortFunc(letters, func(a, b LetterOutcome) int { return strings.Compare(a.ID, b.ID) })
-	return letters[:min(len(letters), n)]
 }
 
 // results returns the number of dead letters by result, and of all under "".
@@ -87,47 +78,45 @@ func (r *Report) results() map[LetterResult]int {
 	}
 }
 
-// resultOf returns the result of a dead letter with a fate.
-func resultOf(of fate) LetterResult {
-	switch of {
-	case fateUnderWay, fateUnheard:
-		return LetterWaiting
-	case fateReprocessed:
-		return LetterReprocessed
+// outcome returns what became of a dead letter. ok is false if its last replay is another one, or its state is
+// unreadable.
+func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, ok bool) {
+	s, key := o.standing, keyOf(id)
+	m, known := s.marks[key]
+	if _, broken := s.broken[id]; broken || !known || s.words.list[m.replay] != replayID {
+		return out, false
+	}
+	out = LetterOutcome{ID: id, At: m.time()}
+	if reason, noted := o.reasons[key]; noted {
+		out.Why = s.words.list[reason]
+	}
+	switch m.fate() {
 	case fateFailedAgain, fateFailedOften:
-		return LetterFailedAgain
+		out.Why = s.words.list[m.reason]
+	case fateDecided:
+		out.Why = fmt.Sprintf("%s by an operator since: %s", m.last.Status(), out.Why)
+	default:
+	}
+	switch v.of(key, m) {
+	case fateUnderWay:
+		out.Result = LetterWaiting
+	case fateUnheard:
+		out.Result, out.Why = LetterWaiting, "other software has it and does not report successes"
+	case fateReprocessed:
+		out.Result = LetterReprocessed
+	case fateFailedAgain, fateFailedOften:
+		out.Result = LetterFailedAgain
 	case fateElsewhere:
-		return LetterElsewhere
+		out.Result, out.Why = LetterElsewhere, "to "+s.words.list[m.to]
 	case fateClosed, fateAsDuplicate, fateEnded, fateDecided:
+		out.Result = LetterSkipped
 	}
-	return LetterSkipped
+	return out, true
 }
 
-// why explains the fate of a dead letter.
-func (o *Overview) why(key idKey, m mark, of fate) string {
-	words := o.standing.words.list
-	switch last := m.fate(); {
-	case of == fateUnheard:
-		return "other software has it and does not report successes"
-	case of == fateElsewhere:
-		return "to " + words[m.to]
-	case last == fateFailedAgain || last == fateFailedOften:
-		return words[m.reason]
-	case last == fateDecided:
-		return fmt.Sprintf("%s by an operator since: %s", m.last.Status(), words[o.taken[key].reason])
-	}
-	return words[o.taken[key].reason]
-}
-
-// taken is a dead letter that a replay took.
-type taken struct {
-	place  uint32 // of its ID in Overview.ids
-	reason uint32 // why it is closed: index in the words of the standing
-}
-
-// take processes one record of the status topic. It notes the ID of a dead letter that a replay took, and why the letter
-// is closed.
+// take processes one record of the status topic. It notes the replay of its dead letter and why the letter is closed.
 func (o *Overview) take(r *deadletters.StateRecord) {
+	o.changes++
 	s, key := o.standing, keyOf(r.ID)
 	before, known := s.marks[key]
 	s.add(r)
@@ -135,18 +124,69 @@ func (o *Overview) take(r *deadletters.StateRecord) {
 	if has && known && m == before { // the record does not count
 		return
 	}
-	letter, listed := o.taken[key]
-	if letter.reason = 0; has && r.State.ReplayID != "" {
-		if !listed {
-			letter.place, listed = o.ids.add(r.ID, 0), true
-		}
-		switch m.fate() {
-		case fateAsDuplicate, fateClosed, fateDecided:
-			letter.reason = s.words.of(r.State.Reason)
-		default:
-		}
+	delete(o.reasons, key)
+	if !has || r.State.ReplayID == "" {
+		return
 	}
-	if listed {
-		o.taken[key] = letter
+	switch m.fate() {
+	case fateAsDuplicate, fateClosed, fateDecided:
+		o.reasons[key] = s.words.of(r.State.Reason)
+	default:
+	}
+	if known && before.replay == m.replay {
+		return
+	}
+	list := o.members[r.State.ReplayID]
+	if list == nil {
+		list = &members{}
+		o.members[r.State.ReplayID] = list
+	}
+	list.places = append(list.places, o.ids.add(r.ID, 0))
+}
+
+// members contains the dead letters that a replay took, including those that a later replay took since.
+type members struct {
+	places []uint32 // of their IDs in an idList
+	sorted int      // number of places in the order of the IDs, without duplicates; the others are new
+}
+
+// sort merges the new places into the order, so that a few new dead letters do not cost a sort of a million.
+func (m *members) sort(ids *idList) {
+	if m.sorted == len(m.places) {
+		return
+	}
+	byID := func(a, b uint32) int { return bytes.Compare(ids.id(a), ids.id(b)) }
+	before, since := m.places[:m.sorted], m.places[m.sorted:]
+	slices.SortFunc(since, byID)
+	merged := make([]uint32, 0, len(m.places))
+	for len(before) > 0 && len(since) > 0 {
+		from := &before
+		if byID(since[0], before[0]) < 0 {
+			from = &since
+		}
+		merged = append(merged, (*from)[0])
+		*from = (*from)[1:]
+	}
+	merged = append(append(merged, before...), since...)
+	m.places = slices.CompactFunc(merged, func(a, b uint32) bool { return byID(a, b) == 0 })
+	m.sorted = len(m.places)
+}
+
+// after yields the IDs after one, in order.
+func (m *members) after(id string, ids *idList) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if m == nil {
+			return
+		}
+		m.sort(ids)
+		from, found := slices.BinarySearchFunc(m.places, []byte(id), func(place uint32, id []byte) int { return bytes.Compare(ids.id(place), id) })
+		if found {
+			from++
+		}
+		for _, place := range m.places[from:] {
+			if !yield(string(ids.id(place))) {
+				return
+			}
+		}
 	}
 }

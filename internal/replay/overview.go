@@ -21,8 +21,11 @@ type Overview struct {
 	topic    kadm.TopicID // of the status topic that standing was read from
 	standing *standing    // nil before the first call
 	ids      idList       // of the dead letters of all replays
-	taken    map[idKey]taken
+	members  map[string]*members
+	reasons  map[idKey]uint32 // why dead letters are closed: indexes in the words of the standing
 	hearings map[string]*hearing
+	changes  int // number of state changes so far
+	counted  map[string]counted
 	before   Look
 }
 
@@ -107,7 +110,8 @@ func (o *Overview) read(ctx context.Context) error {
 	shrunk := func(p int32) bool { return spans[p].End < o.standing.ends[p] }
 	if o.standing == nil || topic != o.topic || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
 		o.topic, o.standing = topic, newStanding(s.cfg.DeadLetters.MaxReplays, "")
-		o.ids, o.taken, o.hearings = idList{}, map[idKey]taken{}, map[string]*hearing{}
+		o.ids, o.members, o.reasons, o.hearings = idList{}, map[string]*members{}, map[idKey]uint32{}, map[string]*hearing{}
+		o.counted = map[string]counted{}
 	}
 	if err := s.followStates(ctx, spans, o.standing.ends, o.take); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)
