@@ -146,7 +146,7 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.IntVar(&s.o.Ramp.Canary, "canary", 0, "put this many dead letters back first and wait for the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each this many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
-	f.StringVar(&s.rate, "rate", "", "at most this many dead letters a second or minute, for example 500/s, 30/m")
+	f.StringVar(&s.rate, "rate", "", "at most this many dead letters, for example 500/s, 30/m, 600/h")
 	f.StringVar(&s.o.WatchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
 	f.DurationVar(&s.o.Patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for this long; 0 is never")
 	f.DurationVar(&s.o.Grace, "grace", replay.UsualGrace, "without a pipeline: look this long whether dead letters of a wave die again (--canary, --max-failed)")

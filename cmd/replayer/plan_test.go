@@ -256,7 +256,7 @@ func TestShow_S4_6_whatTheDeployedMappingSays(t *testing.T) {
 	expect.That(t, r.Today.Passes && r.Deployed[0].Verdict == nil && r.Deployed[0].Mapping == fingerprint && strings.Contains(r.Deployed[0].Unknown, "features.control does not have their pipeline file"), "%+v", r)
 
 	publish := func(file []byte) {
-		must.Do(t, control.PublishMapping(t.Context(), []kgo.Opt{kgo.SeedBrokers(d.brokers()...)}, "features.control", control.View{}, fingerprint, control.Mapping{File: string(file), Software: "v1.2.3", At: start}))
+		must.Do(t, control.PublishMapping(t.Context(), []kgo.Opt{kgo.SeedBrokers(d.brokers()...)}, "features.control", fingerprint, control.Mapping{File: string(file), Software: "v1.2.3", At: start}))
 	}
 	publish(deployed)
 	r = verdict()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -187,6 +188,9 @@ func (c *Config) Judging(other []byte) (*Config, error) {
 	out, err := Parse("published pipeline file", other, nil)
 	if err != nil {
 		return nil, err
+	}
+	if out.SchemaRegistry.Enabled() && !c.SchemaRegistry.Enabled() {
+		return nil, errors.New("it has a schema registry, which this pipeline file does not have")
 	}
 	out.Kafka, out.SchemaRegistry, out.Topics, out.Engine, out.Replayer = c.Kafka, c.SchemaRegistry, c.Topics, c.Engine, c.Replayer
 	out.Source.Topic, out.Source.Group, out.Source.Avro.Schemas = c.Source.Topic, c.Source.Group, c.Source.Avro.Schemas

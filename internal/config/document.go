@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxFileBytes limits the size of the file, because the YAML parser's time grows with the square of the length.
-const maxFileBytes = 64 << 10
+// MaxFileBytes limits the size of the file, because the YAML parser's time grows with the square of the length.
+const MaxFileBytes = 64 << 10
 
 // maxBrackets limits the number of brackets that are open at once. It is larger than maxDepth.
 const maxBrackets = 200
@@ -31,8 +31,8 @@ type reporter = func(line, column int, message, fix string)
 // returns nil.
 func readDocument(text []byte, report reporter) ast.Node {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if len(text) > maxFileBytes {
-		report(1, 1, fmt.Sprintf("the file has %d bytes", len(text)), fmt.Sprintf("keep it within %d", maxFileBytes))
+	if len(text) > MaxFileBytes {
+		report(1, 1, fmt.Sprintf("the file has %d bytes", len(text)), fmt.Sprintf("keep it within %d", MaxFileBytes))
 		return nil
 	}
 	if line, column, message, fix := scan(text); message != "" {

@@ -138,6 +138,7 @@ func TestYAML_loads_again(t *testing.T) {
 func TestJudging_S4_6(t *testing.T) {
 	own := minimal(t, `kafka: { brokers: [own:9092] }
 source: { topic: parcels }
+schema_registry: { url: http://own }
 transform: { references: [{ name: zones, file: own.csv, column: id }, { name: roads, topic: roads }] }
 `)
 	for _, path := range goodFiles(t) {
@@ -166,6 +167,12 @@ transform: { references: [{ name: zones, file: own.csv, column: id }, { name: ro
 			expect.That(t, !strings.Contains(string(must.Get(got.YAML())(t)), "/etc"), "%s: it names the files of the other process", text)
 		}
 	}
+}
+
+// A process without a registry cannot judge as one that has one.
+func TestJudging_S4_6_needsARegistry(t *testing.T) {
+	_, err := minimal(t, "").Judging([]byte(minimalText + "schema_registry: { url: 'http://r' }\n"))
+	expect.That(t, err != nil && strings.Contains(err.Error(), "it has a schema registry"), "%v", err)
 }
 
 const minimalText = `pipeline:
@@ -201,7 +208,7 @@ func filled(before, format, behind string) string {
 	b.WriteString(before)
 	for i := 0; ; i++ {
 		line := fmt.Sprintf(format, i)
-		if b.Len()+len(line)+len(behind) > maxFileBytes {
+		if b.Len()+len(line)+len(behind) > MaxFileBytes {
 			return b.String() + behind
 		}
 		b.WriteString(line)
@@ -211,11 +218,11 @@ func filled(before, format, behind string) string {
 // S0-1: a hostile file of the largest size is refused. The first faults are listed, the others are counted.
 func TestParse_S0_1_hostile_files_are_refused(t *testing.T) {
 	for name, text := range map[string]string{
-		"brackets":           strings.Repeat("[", maxFileBytes),
-		"braces":             strings.Repeat("{a: ", maxFileBytes/4),
-		"block lists":        strings.Repeat("- ", maxFileBytes/2-1) + "a",
-		"many keys":          strings.Repeat("a: 1\n", maxFileBytes/5),
-		"too long":           strings.Repeat("a: 1\n", maxFileBytes),
+		"brackets":           strings.Repeat("[", MaxFileBytes),
+		"braces":             strings.Repeat("{a: ", MaxFileBytes/4),
+		"block lists":        strings.Repeat("- ", MaxFileBytes/2-1) + "a",
+		"many keys":          strings.Repeat("a: 1\n", MaxFileBytes/5),
+		"too long":           strings.Repeat("a: 1\n", MaxFileBytes),
 		"unknown keys":       filled("", "k%d: 1\n", ""),
 		"shortest keys":      filled("", "%x:\n", ""),
 		"unknown flow keys":  filled("{", "k%d: 1,", "}"),

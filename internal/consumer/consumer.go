@@ -77,6 +77,7 @@ type Consumer struct {
 	anyPort bool
 
 	announced announced
+	remapped  chan struct{} // has room for one: the mapping changed and is to be published
 
 	mu      sync.Mutex
 	summary Summary
@@ -89,7 +90,7 @@ func NewRunID() string { return uuid.NewString() }
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	file := cmp.Or(opts.File, cfg)
 	cfg = opts.Limits.apply(cfg)
-	c := &Consumer{cfg: cfg, limits: opts.Limits, interval: opts.Interval, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level, anyPort: opts.AnyPort}
+	c := &Consumer{cfg: cfg, limits: opts.Limits, interval: opts.Interval, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level, anyPort: opts.AnyPort, remapped: make(chan struct{}, 1)}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -319,22 +320,35 @@ func (c *Consumer) announce() (changed bool, err error) {
 	return changed, nil
 }
 
-// publish writes the pipeline file of this instance into the control topic, unless the view has it. A replayer with
-// another file then says what the instance would make of a dead letter. Nothing else depends on it, so an error is only
-// logged.
-func (c *Consumer) publish(ctx context.Context, view control.View) {
+// publish writes the pipeline file of this instance into the control topic at the start and whenever the mapping changes,
+// until the context ends. A replayer with another file then says what the instance would make of a dead letter. No record
+// waits for it, and nothing else depends on it, so an error is only logged.
+func (c *Consumer) publish(ctx context.Context) {
+	for {
+		if err := c.publishOnce(ctx); err != nil && ctx.Err() == nil {
+			c.log.WarnContext(ctx, "the pipeline file is not published: a replayer with another one cannot say what this instance would make of a dead letter", "error", c.denied(err))
+		}
+		select {
+		case <-c.remapped:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Consumer) publishOnce(ctx context.Context) error {
 	fingerprint, err := c.work.Fingerprint()
-	var file []byte
-	if err == nil {
-		file, err = c.cfg.YAML()
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		m := control.Mapping{File: string(file), Software: c.announced.version, At: c.now().UTC()}
-		err = control.PublishMapping(ctx, c.kafka, c.cfg.Topics.Control, view, fingerprint, m)
+	own := *c.cfg
+	own.Engine.Instance = "" // the file of all instances is the same
+	file, err := own.YAML()
+	if err != nil {
+		return err
 	}
-	if err != nil && ctx.Err() == nil {
-		c.log.WarnContext(ctx, "the pipeline file is not published: a replayer with another one cannot say what this instance would make of a dead letter", "error", c.denied(err))
-	}
+	m := control.Mapping{File: string(file), Software: c.announced.version, At: c.now().UTC()}
+	return control.PublishMapping(ctx, c.kafka, c.cfg.Topics.Control, fingerprint, m)
 }
 
 // referencesChanged joins the group again when the keys of a reference set changed, because the mapping is then another
@@ -345,8 +359,12 @@ func (c *Consumer) referencesChanged(ctx context.Context) {
 		c.log.WarnContext(ctx, "the group is not told of the changed mapping", "error", err)
 		return
 	}
-	if changed {
-		c.publish(ctx, control.View{})
-		c.engine.Rejoin()
+	if !changed {
+		return
+	}
+	c.engine.Rejoin()
+	select {
+	case c.remapped <- struct{}{}:
+	default: // it is published soon anyway
 	}
 }

@@ -84,7 +84,6 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	if err := c.openKeys(ctx, reader.View()); err != nil {
 		return err
 	}
-	c.publish(ctx, reader.View())
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if bounded {
@@ -99,6 +98,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.work.Watch(besides, c.interval, c.log, c.denied, c.referencesChanged) })
 	wg.Go(func() { c.orders.run(besides) })
+	wg.Go(func() { c.publish(besides) })
 	if !bounded && c.cfg.Metrics.Listen != "" {
 		wg.Go(func() { c.countPending(besides) })
 	}

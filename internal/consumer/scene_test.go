@@ -133,6 +133,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 			}
 			return err == nil && len(r.Members) == 1 && r.Members[0].Mapping == want && strings.Contains(text.String(), "mapping "+status.ShortMapping(want)), text.String()
 		})
+		eventually.Until(ctx, t, "the mapping is published", func() (bool, string) { _, known := s.control().Mappings[want]; return known, want })
 		published := must.Get(s.cfg.Judging([]byte(s.control().Mappings[want].File)))(t)
 		expect.Equal(t, must.Get(must.Get(pipeline.NewMapping(published))(t).Fingerprint())(t), want, "of the published file")
 	}
@@ -162,7 +163,10 @@ metrics: { listen: "" } # %s
 	defer done.Wait()
 	defer stop()
 	eventually.Until(t.Context(), t, "the records are delivered", func() (bool, string) { return c.Progress().Delivered == 3, s.log.String() })
-	expect.That(t, strings.Contains(s.log.String(), "the pipeline file is not published") && strings.Contains(s.log.String(), "Write topic "+s.cfg.Topics.Control), "%s", s.log.String())
+	eventually.Until(t.Context(), t, "the warning", func() (bool, string) {
+		log := s.log.String()
+		return strings.Contains(log, "the pipeline file is not published") && strings.Contains(log, "Write topic "+s.cfg.Topics.Control), log
+	})
 	expect.Equal(t, len(s.control().Mappings), 0, "published")
 }
 

@@ -302,7 +302,7 @@ func TestPublishMapping_S4_6(t *testing.T) {
 	cfg := configuration(t, "")
 	publish := func(fingerprint string, m Mapping) View {
 		t.Helper()
-		must.Do(t, PublishMapping(t.Context(), kafka, cfg.Topics.Control, must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t), fingerprint, m))
+		must.Do(t, PublishMapping(t.Context(), kafka, cfg.Topics.Control, fingerprint, m))
 		return must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 	}
 	first := Mapping{File: "pipeline: {}", Software: "v1", At: noon.Add(-time.Hour)}
@@ -326,8 +326,8 @@ func TestPublishMapping_S4_6(t *testing.T) {
 	must.Do(t, reader.Follow(ctx, func(View) { told++; cancel() }, func(err error) { t.Error(err) }))
 	expect.That(t, told == 1 && reader.View().Pipeline == held(), "it was told %d times, the first time of %v", told, reader.View().Pipeline)
 
-	err := PublishMapping(t.Context(), kafka, cfg.Topics.Control, View{}, "sha256:large", Mapping{File: strings.Repeat("x", MaxMappingFile+1)})
-	expect.That(t, err != nil && strings.Contains(err.Error(), "at most 524288 are published"), "%v", err)
+	err := PublishMapping(t.Context(), kafka, cfg.Topics.Control, "sha256:large", Mapping{File: strings.Repeat("x", MaxMappingFile+1)})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "at most 65536 are published"), "%v", err)
 	for _, value := range []string{"", "null", "?", `{"version":2,"file":"x"}`, `{"version":1,"file":7}`, `{"version":1,"file":"` + strings.Repeat("x", MaxMappingFile+1) + `"}`} {
 		must.Do(t, v.apply(&kgo.Record{Key: []byte("mapping/sha256:5"), Value: []byte(`{"version":1,"file":"x"}`)}))
 		must.Do(t, v.apply(&kgo.Record{Key: []byte("mapping/sha256:5"), Value: []byte(value)}))

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // mappingPrefix precedes the fingerprint in the key of a mapping.
@@ -31,8 +33,8 @@ type mappingWire struct {
 }
 
 const (
-	// MaxMappingFile bounds the file of a mapping, in bytes: a record of the topic has at most 1 MB.
-	MaxMappingFile = 512 << 10
+	// MaxMappingFile bounds the file of a mapping, in bytes: a larger pipeline file cannot be read.
+	MaxMappingFile = config.MaxFileBytes
 	// keptMappings is how many mappings the topic keeps. A deployment has two at a time.
 	keptMappings = 16
 	// publishLimit is how long a mapping may take to be written.
@@ -49,30 +51,37 @@ func (v *View) applyMapping(fingerprint string, value []byte) {
 	v.Mappings[fingerprint] = w.Mapping
 }
 
-// PublishMapping writes the mapping with a fingerprint into the topic, unless the view has it, and removes the oldest
-// ones beyond those that are kept. It gives up after a time limit: no record waits for it.
-func PublishMapping(ctx context.Context, connection []kgo.Opt, topic string, view View, fingerprint string, m Mapping) error {
-	if known, published := view.Mappings[fingerprint]; published && known.File == m.File {
-		return nil
-	}
+// PublishMapping writes the mapping with a fingerprint into the topic, unless the topic has it, and removes the oldest
+// ones beyond those that are kept. It gives up after a time limit.
+func PublishMapping(ctx context.Context, connection []kgo.Opt, topic, fingerprint string, m Mapping) error {
 	if len(m.File) > MaxMappingFile {
 		return fmt.Errorf("the pipeline file has %d bytes with all defaults; at most %d are published", len(m.File), MaxMappingFile)
 	}
-	value, err := json.Marshal(mappingWire{version, m})
+	ctx, cancel := context.WithTimeout(ctx, publishLimit)
+	defer cancel()
+	view, err := Read(ctx, connection, topic)
 	if err != nil {
-		return fmt.Errorf("encode the mapping: %w", err)
+		return err
+	}
+	var records []*kgo.Record
+	if known, published := view.Mappings[fingerprint]; !published || known.File != m.File {
+		value, err := json.Marshal(mappingWire{version, m})
+		if err != nil {
+			return fmt.Errorf("encode the mapping: %w", err)
+		}
+		records = append(records, &kgo.Record{Key: []byte(mappingPrefix + fingerprint), Value: value})
+	}
+	for _, old := range view.oldestMappings(fingerprint) {
+		records = append(records, &kgo.Record{Key: []byte(mappingPrefix + old)})
+	}
+	if len(records) == 0 {
+		return nil
 	}
 	client, err := connect(connection)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, publishLimit)
-	defer cancel()
-	records := []*kgo.Record{{Key: []byte(mappingPrefix + fingerprint), Value: value}}
-	for _, old := range view.oldestMappings(fingerprint) {
-		records = append(records, &kgo.Record{Key: []byte(mappingPrefix + old)})
-	}
 	if err := produce(ctx, client, topic, records); err != nil {
 		return fmt.Errorf("write the mapping to %s: %w", topic, err)
 	}
