@@ -96,6 +96,16 @@ func (s *scene) consumer() *consumer.Consumer {
 	return must.Get(consumer.New(s.cfg, consumer.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))}))(s.t)
 }
 
+// publishing is a pipeline that asks no service.
+const publishing = `
+pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 3, base_delay_seconds: 0.1, retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+kafka: { brokers: ["%s"] }
+metrics: { listen: "" } # %s
+`
+
 // An instance announces its mapping to its group and publishes it, and does both again when a reference set has other
 // keys.
 func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
@@ -103,13 +113,7 @@ func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "zones.csv")
 	write := func(text string) { must.Do(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("id\nA\n")
-	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, `
-pipeline:
-  id: parcels
-  retry_policy: { max_attempts: 3, base_delay_seconds: 0.1, retryable_status_codes: [503] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
-kafka: { brokers: ["%s"] }
-metrics: { listen: "" } # %s
+	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, publishing+`
 transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: [{ to: zone, references: { set: zones } }] }
 `)
 	ctx := t.Context()
@@ -145,14 +149,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 // A permission that goes missing keeps the pipeline file from being published, and nothing else.
 func TestConsumer_S4_6_runsWithoutPublishingItsMapping(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, `
-pipeline:
-  id: parcels
-  retry_policy: { max_attempts: 3, base_delay_seconds: 0.1, retryable_status_codes: [503] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
-kafka: { brokers: ["%s"] }
-metrics: { listen: "" } # %s
-`)
+	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, publishing)
 	must.Get(orders.Keys(t.Context(), []kgo.Opt{kgo.SeedBrokers(s.broker.ListenAddrs()...)}, s.cfg.Topics.Control, time.Now()))(t)
 	s.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: s.cfg.Topics.Control, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	s.send(points(3)...)

@@ -240,7 +240,7 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	w.allOnce(inBatch + behind)
 }
 
-// A topic that is missing for good is no lost broker: the call ends, and names it.
+// A missing topic that does not come back is not a lost broker: the call ends and names the topic.
 func TestExecute_C4_endsWhereATopicIsMissing(t *testing.T) {
 	for _, topic := range []string{"features.control", "features.dlq-status", "features.audit"} {
 		t.Run(topic, func(t *testing.T) {

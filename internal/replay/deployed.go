@@ -31,7 +31,7 @@ const maxDeployed = 4
 // of the pipeline file. The letter must have its content. It needs the instances to have published their pipeline file,
 // and the files that it names to have the same content here.
 func (s *Service) Deployed(ctx context.Context, letter deadletters.Letter) ([]DeployedVerdict, error) {
-	own, err := s.mapping.Fingerprint()
+	own, err := s.fingerprint()
 	if err != nil {
 		return nil, err
 	}

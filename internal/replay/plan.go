@@ -122,7 +122,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		p.head.Seen, p.head.Doubt, err = s.seeNewer(ctx, p)
 	} else {
 		p.head.Doubt = p.newest.doubt
-		p.head.Mapping, err = s.mapping.Fingerprint()
+		p.head.Mapping, err = s.fingerprint()
 	}
 	return p, err
 }

@@ -43,15 +43,17 @@ type Service struct {
 	opts    []kgo.Opt
 	client  *kgo.Client
 	mapping *pipeline.Mapping
-	headers headerRules
-	alone   bool // see Options
-	dialect dialects.Dialect
-	log     *slog.Logger
-	by      string // default operator
-	user    string // user of the operating system, and the machine
-	now     func() time.Time
-	keys    proof.Keyring // set by openKeys
-	given   []proof.Key   // keys from the environment; nil if the control topic has them
+	// fingerprint is that of mapping. A service does not reread reference sets, so it is computed once: it hashes their keys.
+	fingerprint func() (string, error)
+	headers     headerRules
+	alone       bool // see Options
+	dialect     dialects.Dialect
+	log         *slog.Logger
+	by          string // default operator
+	user        string // user of the operating system, and the machine
+	now         func() time.Time
+	keys        proof.Keyring // set by openKeys
+	given       []proof.Key   // keys from the environment; nil if the control topic has them
 
 	stateDir string
 	files    *statedir.Dir // nil keeps states in topics
@@ -88,7 +90,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, stateDir: o.StateDir, dialect: o.Dialect,
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, stateDir: o.StateDir, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
 		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout, batchLetters: batchLetters,
 	}

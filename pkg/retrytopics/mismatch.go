@@ -26,14 +26,14 @@ type MismatchKind string
 
 // The kinds of mismatches.
 const (
-	MismatchSource MismatchKind = "source" // the source topic was re-created
-	MismatchTier   MismatchKind = "tier"   // a tier was re-created: its waiting records are gone
-	MismatchLedger MismatchKind = "ledger" // the ledger was re-created: duplicates are not recognized
-	MismatchState  MismatchKind = "state"  // the state topic was re-created, or has lost its checkpoint
-	MismatchGroup  MismatchKind = "group"  // the memory is another group's
+	MismatchSource MismatchKind = MismatchKind(memory.MismatchSource) // the source topic was re-created
+	MismatchTier   MismatchKind = MismatchKind(memory.MismatchTier)   // a tier was re-created: its waiting records are gone
+	MismatchLedger MismatchKind = MismatchKind(memory.MismatchLedger) // the ledger was re-created: duplicates are not recognized
+	MismatchState  MismatchKind = MismatchKind(memory.MismatchState)  // the state topic was re-created, or has lost its checkpoint
+	MismatchGroup  MismatchKind = MismatchKind(memory.MismatchGroup)  // the memory is another group's
 	// MismatchUnbound is a memory without a checkpoint while the group has no commits, so that nothing says what it
 	// belongs to.
-	MismatchUnbound MismatchKind = "unbound"
+	MismatchUnbound MismatchKind = MismatchKind(memory.MismatchUnbound)
 )
 
 // Mismatch is one mismatch of a memory.

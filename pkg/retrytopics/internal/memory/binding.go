@@ -12,15 +12,13 @@ import (
 // MismatchKind is a kind of mismatch between a memory and the topics. It is a closed list.
 type MismatchKind string
 
-// The kinds of mismatches.
+// The kinds of mismatches. The constants of the same names in package retrytopics say what each means.
 const (
-	MismatchSource MismatchKind = "source" // the source topic was re-created
-	MismatchTier   MismatchKind = "tier"   // a tier was re-created: its waiting records are gone
-	MismatchLedger MismatchKind = "ledger" // the ledger was re-created: duplicates are not recognized
-	MismatchState  MismatchKind = "state"  // the state topic was re-created, or has lost its checkpoint
-	MismatchGroup  MismatchKind = "group"  // the memory is another group's
-	// MismatchUnbound is a memory without a checkpoint while the group has no commits, so that nothing says what it
-	// belongs to.
+	MismatchSource  MismatchKind = "source"
+	MismatchTier    MismatchKind = "tier"
+	MismatchLedger  MismatchKind = "ledger"
+	MismatchState   MismatchKind = "state"
+	MismatchGroup   MismatchKind = "group"
 	MismatchUnbound MismatchKind = "unbound"
 )
 
