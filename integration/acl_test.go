@@ -25,22 +25,22 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// atOnce is how many rows of the matrix run side by side: each waits for the broker and for pauses most of its time.
-const atOnce = 10
+// parallelRows is how many rows of the matrix run in parallel. Rows spend most of their time waiting.
+const parallelRows = 10
 
-// S4-15: on a broker with ACLs, each command works with exactly what the commands print for it, and each permission that they print is
-// needed: the matrix takes it away, at the start and while the command runs, looks at what that does, and gives it back. The rows are
-// those of the table in internal/acls.
+// S4-15: on a broker with ACLs, each command works with exactly the permissions that the commands print for it, and each
+// printed permission is needed. The matrix revokes each permission, at the start and while the command runs, checks the
+// effect, and grants it again. Its rows are the table of internal/acls.
 func TestPermissions_S4_15(t *testing.T) {
-	beside(t, testrun.Proof)
-	kafka := guardedKafka(t)
+	parallel(t, testrun.Proof)
+	kafka := startACLBroker(t)
 	var rows []row
 	if testrun.IsNightly(t) {
-		rows = append(rows, dutyRows()...)
+		rows = append(rows, roleRows()...)
 		rows = append(rows, replayerRows(t, kafka)...)
 		rows = append(rows, runRows(t, kafka)...)
 	} else {
-		rows = []row{{"consumer/topics", testTopicsDuty}, {"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }}, {"replayer/any DLQ", testAnyDLQ}}
+		rows = []row{{"consumer/topics", testTopicsRole}, {"run/all are enough", func(t *testing.T, kafka *aclBroker) { testRun(t, kafka, -1) }}, {"replayer/any DLQ", testAnyDLQ}}
 	}
 	next := make(chan row)
 	go func() {
@@ -50,7 +50,7 @@ func TestPermissions_S4_15(t *testing.T) {
 		}
 	}()
 	var wg sync.WaitGroup
-	for range atOnce {
+	for range parallelRows {
 		wg.Go(func() {
 			for r := range next {
 				t.Run(r.name, func(t *testing.T) { r.test(t, kafka) })
@@ -63,14 +63,15 @@ func TestPermissions_S4_15(t *testing.T) {
 // row is one test of the matrix.
 type row struct {
 	name string
-	test func(*testing.T, *guarded)
+	test func(*testing.T, *aclBroker)
 }
 
-// tableOf gives the permissions of a role as the table has them. The names of the rows are those of a pipeline "it".
-func tableOf(t *testing.T, kafka *guarded, role acls.Role) (all []permission, names []string) {
+// permissionsOf returns the permissions of a role and names for their rows, in which the pipeline's ID is replaced by
+// "ID".
+func permissionsOf(t *testing.T, kafka *aclBroker, role acls.Role) (all []permission, names []string) {
 	t.Helper()
-	w := prepareWard(t, kafka).confine()
-	all = w.printed(role)
+	w := prepareConfined(t, kafka).confine()
+	all = w.printedPermissions(role)
 	for _, p := range all {
 		name := strings.TrimPrefix(strings.Replace(p.grant.Name, w.set.ID, "ID", 1), "switchback-")
 		names = append(names, string(role)+"/"+string(p.op)+" "+string(p.grant.Resource)+" "+name)
@@ -78,9 +79,9 @@ func tableOf(t *testing.T, kafka *guarded, role acls.Role) (all []permission, na
 	return all, names
 }
 
-// denial matches an error that names the principal, the operation and the resource. Where Describe was lost with an operation that
-// implies it, the cluster refuses that first.
-func (w *ward) denial(p permission) *regexp.Regexp {
+// denial matches an error that names the principal, the operation and the resource. If the missing operation implied
+// Describe, the broker may refuse Describe first.
+func (w *confinedPipe) denial(p permission) *regexp.Regexp {
 	name := regexp.QuoteMeta(p.grant.Name)
 	if p.grant.Pattern == acls.Prefixed {
 		name += `[^ :]*`
@@ -93,18 +94,18 @@ func (w *ward) denial(p permission) *regexp.Regexp {
 	return regexp.MustCompile(regexp.QuoteMeta(w.principal()) + " may not " + operation + " " + resource + " " + name + ":")
 }
 
-// wantDenial waits until the consumer has named the permission, in its log or its readiness.
-func (d *deprived) wantDenial() {
+// wantDenial waits until the consumer names the permission in its log or in /readyz.
+func (d *revocation) wantDenial() {
 	d.t.Helper()
 	wanted := d.denial(d.perm)
-	eventually.Until(d.ctx, d.t, "words that match "+wanted.String(), func() (bool, string) {
+	eventually.Until(d.ctx, d.t, "an error that matches "+wanted.String(), func() (bool, string) {
 		log := d.process.Stderr.String()
-		if found := served.FindStringSubmatch(log); found != nil && d.address == "" {
+		if found := metricsServed.FindStringSubmatch(log); found != nil && d.address == "" {
 			if err := json.Unmarshal([]byte(found[1]), &d.address); err != nil {
 				return false, err.Error()
 			}
 		}
-		log = log[d.said:]
+		log = log[d.logStart:]
 		if d.address != "" {
 			_, body := d.get(d.address, "/readyz")
 			log += body
@@ -113,10 +114,10 @@ func (d *deprived) wantDenial() {
 	})
 }
 
-// testAnyDLQ replays the DLQ of other software with exactly what is printed for it. Each permission is needed: without it a replay is refused
-// with its name, and puts nothing back.
-func testAnyDLQ(t *testing.T, kafka *guarded) {
-	w := prepareWard(t, kafka)
+// testAnyDLQ replays the DLQ of other software with exactly the permissions that are printed for it. Without any one of
+// them, the replay fails, names the permission and reinjects nothing.
+func testAnyDLQ(t *testing.T, kafka *aclBroker) {
+	w := prepareConfined(t, kafka)
 	target := w.set.ID + ".payments"
 	dlq := target + ".DLT"
 	for topic, cleanup := range map[string]string{target: "compact", dlq: "delete"} {
@@ -128,16 +129,16 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 			{Key: "kafka_dlt-original-topic", Value: []byte(target)}, {Key: "kafka_dlt-exception-fqcn", Value: []byte("java.lang.IllegalStateException")},
 		}})
 	}
-	at := w.profile(dlq)
-	replayer := func(command string, args ...string) (code int, said string) {
-		r := w.run("replayer", append(append([]string{command}, at...), args...)...)
+	flags := w.profile(dlq)
+	replayer := func(command string, args ...string) (code int, output string) {
+		r := w.run("replayer", append(append([]string{command}, flags...), args...)...)
 		return r.Code, r.String()
 	}
 	role := func(role acls.Role) []permission {
-		return w.permissions(w.run("replayer", append(append([]string{"acls"}, at...), "--principal", w.principal(), "--target", target, "--for", string(role), "-o", "json")...))
+		return w.parsePermissions(w.run("replayer", append(append([]string{"acls"}, flags...), "--principal", w.principal(), "--target", target, "--for", string(role), "-o", "json")...))
 	}
 	all := role(acls.RoleReplayerWrite)
-	slices.SortStableFunc(all, func(a, b permission) int { // what makes topics first: deleted topics have no states yet
+	slices.SortStableFunc(all, func(a, b permission) int { // Create comes first: after topics were deleted, there are no states yet
 		switch {
 		case a.op == acls.Create && b.op != acls.Create:
 			return -1
@@ -152,9 +153,9 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 	must.That(t, group != nil, "no group: %s", listed)
 	replay := []string{"--limit", "1", "--execute", "--create-topics", "--origin", target, "--reason", "a test"}
 	for _, p := range all {
-		w.take(p)
+		w.revoke(p)
 		if p.op == acls.Create {
-			w.asAdmin(func() { _ = w.log.Delete(w.ctx, p.grant.Name) }) // the command makes it again, where it may
+			w.asAdmin(func() { _ = w.log.Delete(w.ctx, p.grant.Name) }) // the command re-creates the topic if it may
 		}
 		command, args := "replay", replay
 		if p.grant.Resource == acls.TransactionalID && strings.HasSuffix(p.grant.Name, "-control") {
@@ -164,7 +165,7 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 		if refused := code != 0; refused != (p.grant.When(p.op) != acls.Seen) {
 			t.Errorf("without %v: %d %s", p, code, text)
 		} else if refused && !w.denial(p).MatchString(text) {
-			t.Errorf("without %v it does not say %q: %s", p, w.denial(p), text)
+			t.Errorf("without %v, the error does not match %q: %s", p, w.denial(p), text)
 		}
 		w.grant(p)
 	}
@@ -181,13 +182,14 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 			times[string(r.Key)]++
 		}
 		for i := range n {
-			expect.Equal(t, times[fmt.Sprintf("k%d", i)], 1, "k", i, "is back")
+			expect.Equal(t, times[fmt.Sprintf("k%d", i)], 1, "reinjected records of k", i)
 		}
 	})
 }
 
-// profile lets commands come as the principal to a DLQ without a pipeline, and returns the flags that name it.
-func (w *ward) profile(dlq string) []string {
+// profile writes a connection profile of the principal for a DLQ without a pipeline, and returns the flags that select
+// it.
+func (w *confinedPipe) profile(dlq string) []string {
 	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), "profiles.yaml")
 	text := fmt.Sprintf("profiles:\n  ward:\n    brokers: [%q]\n    %s\n", w.kafka.Behind, w.sasl())
@@ -195,70 +197,71 @@ func (w *ward) profile(dlq string) []string {
 	return []string{"--profiles", file, "--profile", "ward", "--topic", dlq}
 }
 
-// runRows are the permissions of consumer run, and one row that takes none.
-func runRows(t *testing.T, kafka *guarded) []row {
+// runRows returns one row for each permission of `consumer run`, and rows in which no permission is revoked.
+func runRows(t *testing.T, kafka *aclBroker) []row {
 	t.Helper()
-	all, names := tableOf(t, kafka, acls.RoleRun)
+	all, names := permissionsOf(t, kafka, acls.RoleRun)
 	rows := []row{
-		{"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }},
+		{"run/all are enough", func(t *testing.T, kafka *aclBroker) { testRun(t, kafka, -1) }},
 		{"run/all are enough at least once", testRunAtLeastOnce},
 	}
 	for i := range all {
-		rows = append(rows, row{names[i], func(t *testing.T, kafka *guarded) { testRun(t, kafka, i) }})
+		rows = append(rows, row{names[i], func(t *testing.T, kafka *aclBroker) { testRun(t, kafka, i) }})
 	}
 	return rows
 }
 
-// testRunAtLeastOnce takes no permission. This delivery needs no transactional id, and refuses governance, so its rounds are smaller.
-func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
-	w := newWard(t, kafka, func(s *settings) { s.More = "delivery: at_least_once\n" })
-	all := w.printed(acls.RoleRun)
+// testRunAtLeastOnce revokes no permission. At-least-once delivery needs no transactional ID and does not support
+// governance, so this test sends its own records.
+func testRunAtLeastOnce(t *testing.T, kafka *aclBroker) {
+	w := newConfined(t, kafka, func(s *settings) { s.More = "delivery: at_least_once\n" })
+	all := w.printedPermissions(acls.RoleRun)
 	w.grant(all...)
 	for _, p := range all {
-		expect.That(t, p.grant.Resource != acls.TransactionalID, "%s on a transactional id is printed", p.op)
+		expect.That(t, p.grant.Resource != acls.TransactionalID, "%s on a transactional ID is printed", p.op)
 	}
-	d := &deprived{ward: w, outputs: w.log.Tail(t, w.topics.Output), letters: w.log.Tail(t, w.topics.DLQ)}
-	d.begin()
+	d := &revocation{confinedPipe: w, outputs: w.log.Tail(t, w.topics.Output), deadLetters: w.log.Tail(t, w.topics.DLQ)}
+	d.startReady()
 	d.places.Script("once", misbehave.Status(503))
 	d.places.Script("gone", misbehave.Times(10, misbehave.Status(404))...)
 	d.send("a", "b", "once", "gone")
-	ended := d.until(func() (bool, string) {
-		outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
-		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
+	ended := d.untilOrExit(func() (bool, string) {
+		outputs, deadLetters := len(d.outputs.Seen()), len(d.deadLetters.Seen())
+		return outputs == 3 && deadLetters == 1, fmt.Sprint(outputs, " outputs, ", deadLetters, " dead letters")
 	})
-	must.That(t, !ended, "the consumer has ended: %s", d.process.Stderr)
+	must.That(t, !ended, "the consumer has exited: %s", d.process.Stderr)
 	d.stop(d.process)
 	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, Letters: 1}) })
 }
 
-// deprived is a consumer one of whose permissions is taken away.
-type deprived struct {
-	*ward
-	perm    permission
-	process *proc.Process
-	outputs *topiclog.Tail
-	letters *topiclog.Tail
-	address string // of its health
-	rounds  []string
-	beyond  int // records beside the rounds, all of which die
-	said    int // how much of the log was there when the permission was taken away
+// revocation tests a consumer while one of its permissions is revoked.
+type revocation struct {
+	*confinedPipe
+	perm        permission
+	process     *proc.Process
+	outputs     *topiclog.Tail
+	deadLetters *topiclog.Tail
+	address     string // of the HTTP server
+	rounds      []string
+	extraDead   int // additional records that all become dead letters
+	logStart    int // length of the log when the permission was revoked
 }
 
-// testRun takes the nth printed permission away from a consumer that runs, and then from one that starts: where the memory is empty,
-// nothing reads it. A negative n takes none.
-func testRun(t *testing.T, kafka *guarded, n int) {
+// testRun revokes the nth printed permission of a running consumer, and then of a starting one. The second try needs
+// records, because an empty memory topic is not read. A negative n revokes none.
+func testRun(t *testing.T, kafka *aclBroker, n int) {
 	t.Helper()
-	w := newWard(t, kafka, func(s *settings) {
+	w := newConfined(t, kafka, func(s *settings) {
 		s.Tolerance = "max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 0.5, min_records: 10"
 	})
-	all := w.printed(acls.RoleRun)
+	all := w.printedPermissions(acls.RoleRun)
 	w.grant(all...)
-	d := &deprived{ward: w, outputs: w.log.Tail(t, w.topics.Output), letters: w.log.Tail(t, w.topics.DLQ)}
+	d := &revocation{confinedPipe: w, outputs: w.log.Tail(t, w.topics.Output), deadLetters: w.log.Tail(t, w.topics.DLQ)}
 	if n < 0 {
-		d.begin()
-		d.round()
-		d.delivered()
-		d.end()
+		d.startReady()
+		d.sendRound()
+		d.waitForRounds()
+		d.wantConserved()
 		return
 	}
 	d.perm = all[n]
@@ -266,9 +269,9 @@ func testRun(t *testing.T, kafka *guarded, n int) {
 	if when == acls.Ordered {
 		d.atStart()
 	} else {
-		d.begin()
-		d.round()
-		d.delivered()
+		d.startReady()
+		d.sendRound()
+		d.waitForRounds()
 	}
 	d.whileRunning(when)
 	d.stop(d.process)
@@ -276,52 +279,52 @@ func testRun(t *testing.T, kafka *guarded, n int) {
 		d.atStart()
 		d.stop(d.process)
 	}
-	d.end()
+	d.wantConserved()
 }
 
-// begin starts the consumer and waits until it is ready.
-func (d *deprived) begin() {
+// startReady starts the consumer and waits until it is ready.
+func (d *revocation) startReady() {
 	d.t.Helper()
 	d.process = d.start("it")
-	d.address = d.pipe.address(d.process)
-	d.untilReady(d.address, http.StatusOK)
+	d.address = d.pipe.metricsAddress(d.process)
+	d.untilReadyz(d.address, http.StatusOK)
 }
 
-// Each round sends so many records: all but the last two are delivered, one of them after a retry.
+// Each round sends this many records. All but the last two are delivered, one of them after a retry.
 const (
 	roundRecords = 13
 	roundDead    = 2
 )
 
-// round sends records that make every kind of decision.
-func (d *deprived) round() {
+// sendRound sends records that lead to every kind of decision.
+func (d *revocation) sendRound() {
 	d.t.Helper()
 	prefix := string(rune('a' + len(d.rounds)))
 	d.rounds = append(d.rounds, prefix)
 	d.places.Script(prefix+"-once", misbehave.Status(503))
 	d.places.Script(prefix+"-gone", misbehave.Times(10, misbehave.Status(404))...)
 	d.send(append(ids(prefix, roundRecords-3), prefix+"-once", prefix+"-gone")...)
-	d.sendSacred(prefix)
+	d.sendDenied(prefix)
 }
 
-// delivered waits until all rounds have come to their end.
-func (d *deprived) delivered() {
+// waitForRounds waits until all records of all rounds are delivered or dead letters.
+func (d *revocation) waitForRounds() {
 	d.t.Helper()
-	must.That(d.t, !d.until(d.everything), "the consumer has ended: %s", d.process.Stderr)
-	d.address = d.pipe.address(d.process)
-	d.untilReady(d.address, http.StatusOK)
+	must.That(d.t, !d.untilOrExit(d.roundsDone), "the consumer has exited: %s", d.process.Stderr)
+	d.address = d.pipe.metricsAddress(d.process)
+	d.untilReadyz(d.address, http.StatusOK)
 }
 
-// everything says whether all rounds have come to their end.
-func (d *deprived) everything() (bool, string) {
-	outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
-	return outputs >= len(d.rounds)*(roundRecords-roundDead) && letters >= len(d.rounds)*roundDead+d.beyond, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
+// roundsDone reports whether all records of all rounds are delivered or dead letters.
+func (d *revocation) roundsDone() (bool, string) {
+	outputs, deadLetters := len(d.outputs.Seen()), len(d.deadLetters.Seen())
+	return outputs >= len(d.rounds)*(roundRecords-roundDead) && deadLetters >= len(d.rounds)*roundDead+d.extraDead, fmt.Sprint(outputs, " outputs, ", deadLetters, " dead letters")
 }
 
-// until waits for something, or for the end of the process.
-func (d *deprived) until(done func() (bool, string)) (ended bool) {
+// untilOrExit waits until done is true or the process has exited.
+func (d *revocation) untilOrExit(done func() (bool, string)) (ended bool) {
 	d.t.Helper()
-	eventually.Until(d.ctx, d.t, "every record delivered or dead, or the end of the process", func() (bool, string) {
+	eventually.Until(d.ctx, d.t, "every record delivered or dead-lettered, or the exit of the process", func() (bool, string) {
 		select {
 		case <-d.process.Done():
 			ended = true
@@ -333,8 +336,8 @@ func (d *deprived) until(done func() (bool, string)) (ended bool) {
 	return ended
 }
 
-// end holds the rounds to their account: nothing is lost or doubled.
-func (d *deprived) end() {
+// wantConserved stops the consumer and checks that no record was lost or delivered twice.
+func (d *revocation) wantConserved() {
 	d.t.Helper()
 	select {
 	case <-d.process.Done():
@@ -342,89 +345,90 @@ func (d *deprived) end() {
 		d.stop(d.process)
 	}
 	n := len(d.rounds)
-	wantTotals(d.t, d.verify(), n*roundRecords+d.beyond, conservation.Place{Output: n * (roundRecords - roundDead), Letters: n*roundDead + d.beyond})
+	wantTotals(d.t, d.verify(), n*roundRecords+d.extraDead, conservation.Place{Output: n * (roundRecords - roundDead), Letters: n*roundDead + d.extraDead})
 }
 
-// whileRunning takes the permission from a consumer that works.
-func (d *deprived) whileRunning(when acls.When) {
+// whileRunning revokes the permission of a running consumer.
+func (d *revocation) whileRunning(when acls.When) {
 	d.t.Helper()
-	d.deprive()
+	d.revokePermission()
 	if when == acls.Ordered {
-		d.holdsItself()
+		d.exceedTolerance()
 		return
 	}
-	d.round()
+	d.sendRound()
 	switch when {
 	case acls.Always:
 		d.wantBlocked()
 	case acls.Followed, acls.Tidied:
 		d.wantDenial()
 		fallthrough
-	default: // it goes on
-		d.delivered()
+	default: // the consumer keeps running
+		d.waitForRounds()
 	}
-	d.ward.grant(d.perm)
-	d.delivered()
+	d.confinedPipe.grant(d.perm)
+	d.waitForRounds()
 	if when == acls.Always && d.perm.op == acls.Read {
-		d.quietly()
+		d.whileIdle()
 	}
 }
 
-// holdsItself breaks a tolerance. The instance holds at once, and the pipeline once the order can be written.
-func (d *deprived) holdsItself() {
+// exceedTolerance exceeds an error threshold. The instance pauses at once, and the pipeline as soon as the order can be
+// written.
+func (d *revocation) exceedTolerance() {
 	d.t.Helper()
-	d.beyond = 22 // of which those that are left when it is held are too few to hold it again
-	for _, id := range ids("gone", d.beyond) {
+	d.extraDead = 22 // those left after the pause are too few to exceed the threshold again
+	for _, id := range ids("gone", d.extraDead) {
 		d.places.Script(id, misbehave.Times(10, misbehave.Status(404))...)
 	}
-	d.send(ids("gone", d.beyond)...)
+	d.send(ids("gone", d.extraDead)...)
 	d.wantDenial()
-	d.ward.grant(d.perm)
+	d.confinedPipe.grant(d.perm)
 	d.asAdmin(func() {
 		eventually.Until(d.ctx, d.t, "the order in the control topic", func() (bool, string) {
 			s := d.state()
 			return s.State.State == "paused", fmt.Sprintf("%+v", s)
 		})
-		d.does("resume", "--reason", "a test")
+		d.runConsumer("resume", "--reason", "a test")
 	})
-	d.delivered()
+	d.waitForRounds()
 }
 
-// quietly takes the permission where nothing comes that could be committed.
-func (d *deprived) quietly() {
+// whileIdle revokes the permission while there is nothing to commit.
+func (d *revocation) whileIdle() {
 	d.t.Helper()
-	d.deprive()
-	d.untilReady(d.address, http.StatusServiceUnavailable)
-	d.ward.grant(d.perm)
-	d.untilReady(d.address, http.StatusOK)
+	d.revokePermission()
+	d.untilReadyz(d.address, http.StatusServiceUnavailable)
+	d.confinedPipe.grant(d.perm)
+	d.untilReadyz(d.address, http.StatusOK)
 }
 
-// atStart starts the consumer without the permission, and lets it work once it has it. One that has committed something before it was
-// refused waits; any other one has ended, or is about to end.
-func (d *deprived) atStart() {
+// atStart starts the consumer without the permission and grants the permission later. A consumer that committed
+// something before it was refused keeps waiting. Any other consumer has exited or is about to.
+func (d *revocation) atStart() {
 	d.t.Helper()
-	d.take(d.perm)
-	d.round()
-	d.process, d.said, d.address = d.start("it"), 0, ""
+	d.revoke(d.perm)
+	d.sendRound()
+	d.process, d.logStart, d.address = d.start("it"), 0, ""
 	d.wantDenial()
-	d.ward.grant(d.perm)
-	if ended := d.until(d.everything); ended {
+	d.confinedPipe.grant(d.perm)
+	if ended := d.untilOrExit(d.roundsDone); ended {
 		expect.Equal(d.t, d.process.Wait(d.ctx, d.t).Code, 1, "exit code")
-		d.begin()
+		d.startReady()
 	}
-	d.delivered()
+	d.waitForRounds()
 }
 
-// deprive takes the permission away, and notes what was said before.
-func (d *deprived) deprive() {
+// revokePermission revokes the permission and remembers the length of the log.
+func (d *revocation) revokePermission() {
 	d.t.Helper()
-	d.said = len(d.process.Stderr.String())
-	d.take(d.perm)
+	d.logStart = len(d.process.Stderr.String())
+	d.revoke(d.perm)
 }
 
-// wantBlocked wants that the consumer says what is missing and is not ready.
-func (d *deprived) wantBlocked() {
+// wantBlocked checks that the consumer names the permission and is not ready.
+func (d *revocation) wantBlocked() {
 	d.t.Helper()
 	d.wantDenial()
-	d.untilReady(d.address, http.StatusServiceUnavailable)
+	d.untilReadyz(d.address, http.StatusServiceUnavailable)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// example compiles a program of examples/any-dlq against the jars that its POM lists.
+// example compiles a program of examples/any-dlq against the libraries in its POM.
 func example(t *testing.T, name, version string) java {
 	t.Helper()
 	dir := filepath.Join("..", "examples", "any-dlq", name)
@@ -39,56 +39,57 @@ func example(t *testing.T, name, version string) java {
 	return j
 }
 
-// renamed rewrites payments of a producer that still says OPEN.
-var renamed = []string{"--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}
+// openToPending rewrites payments of a producer that still uses the status OPEN.
+var openToPending = []string{"--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}
 
-// C-4: payments that Spring Kafka gave up after an enum was renamed are rewritten and put back, while the replayer is killed again and
-// again. The consumer that gave them up books each once, and its group says so.
+// C-4: an enum value was renamed, and Spring Kafka dead-lettered the payments. They are rewritten and reinjected while
+// the replayer is killed repeatedly. The consumer books each payment once, and its group has consumed them all.
 func TestAnyDLQ_C4_springKafka(t *testing.T) {
-	beside(t, testrun.Proof, needRealKafka)
-	letters, kills, slowly := 400, 3, []string{"--rate", "200"} // else one transaction has all of them
+	parallel(t, testrun.Proof, needRealKafka)
+	deadLetters, kills, rateFlags := 400, 3, []string{"--rate", "200"} // without a rate, one transaction would contain all of them
 	if testrun.IsNightly(t) {
-		letters, kills, slowly = 23_000, 20, nil
+		deadLetters, kills, rateFlags = 23_000, 20, nil
 	}
 	p := newPipe(t, 10*time.Minute)
-	p.proveExample(runnable{start: example(t, "spring", springKafka).payments, dlq: "-dlt", change: renamed, shows: `/status: "OPEN" -> "PENDING"`}, letters, kills, slowly)
+	p.testExample(exampleProgram{start: example(t, "spring", springKafka).payments, dlq: "-dlt", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`}, deadLetters, kills, rateFlags)
 }
 
-// C-4: what Kafka Connect, Kafka Streams and watermill gave up goes back by the same commands, and each books it once.
+// C-4: the same commands reinject the dead letters of Kafka Connect, Kafka Streams and watermill. Each consumer books
+// each payment once.
 func TestAnyDLQ_C4_otherLibraries(t *testing.T) {
 	testrun.Nightly(t)
 	t.Parallel()
 	needRealKafka(t)
 	goes := watermill(t)
-	for name, ex := range map[string]runnable{
+	for name, ex := range map[string]exampleProgram{
 		"connect":   {start: example(t, "connect", foreignKafka).payments, dlq: "-dlq", group: "connect-", change: []string{"--filter", `sed 's/,}$/}/'`}},
-		"streams":   {start: example(t, "streams", foreignKafka).payments, dlq: "-dlq", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
-		"watermill": {start: goes, dlq: "-poison", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
-		"directory": {start: goes, dlq: "-poison", change: renamed, shows: `/status: "OPEN" -> "PENDING"`, state: []string{"--state-dir", filepath.Join(t.TempDir(), "state")}},
+		"streams":   {start: example(t, "streams", foreignKafka).payments, dlq: "-dlq", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`},
+		"watermill": {start: goes, dlq: "-poison", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`},
+		"directory": {start: goes, dlq: "-poison", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`, state: []string{"--state-dir", filepath.Join(t.TempDir(), "state")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPipe(t, 5*time.Minute)
-			p.proveExample(ex, 400, 3, []string{"--rate", "200"})
+			p.testExample(ex, 400, 3, []string{"--rate", "200"})
 		})
 	}
 }
 
-// runnable is an example of examples/any-dlq.
-type runnable struct {
-	start  func(t *testing.T, args ...string) *proc.Process // with brokers, how many payments to send, and the topic
-	dlq    string                                           // the name of its DLQ behind the topic's
-	group  string                                           // the name of its consumer group before the topic's
-	change []string                                         // flags that mend a payment
-	state  []string                                         // flags that keep states elsewhere than in topics
-	shows  string                                           // what the dry run says of the change
+// exampleProgram is a program of examples/any-dlq.
+type exampleProgram struct {
+	start        func(t *testing.T, args ...string) *proc.Process // args: brokers, number of payments to send, topic
+	dlq          string                                           // suffix of its DLQ's name
+	group        string                                           // prefix of its consumer group's name
+	change       []string                                         // flags that correct a payment
+	state        []string                                         // flags that store states outside of topics
+	untilMetrics string                                           // what the dry run prints about the change
 }
 
-// payments starts the program of an example.
+// payments starts the example's program.
 func (j java) payments(t *testing.T, args ...string) *proc.Process {
 	return j.start(t, "payments.Payments", args...)
 }
 
-// watermill builds the example that has a module of its own.
+// watermill builds the example that has its own Go module.
 func watermill(t *testing.T) func(t *testing.T, args ...string) *proc.Process {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "payments")
@@ -101,55 +102,56 @@ func watermill(t *testing.T) func(t *testing.T, args ...string) *proc.Process {
 	}
 }
 
-// proveExample puts back what an example gave up, while the replayer is killed, and fails unless it books each once.
-func (p *pipe) proveExample(ex runnable, letters, kills int, slowly []string) {
+// testExample reinjects the dead letters of an example while the replayer is killed repeatedly, and checks that the
+// example books each payment once.
+func (p *pipe) testExample(ex exampleProgram, deadLetters, kills int, rateFlags []string) {
 	p.t.Helper()
 	topic := p.set.ID + ".payments"
-	consumer := ex.start(p.t, strings.Join(p.set.Brokers, ","), fmt.Sprint(letters), topic)
-	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d dead payments", letters), func() (bool, string) {
-		n := written(p.ctx, p.t, p.log, topic+ex.dlq)
-		return n == letters, fmt.Sprintf("%d\n%s", n, consumer.Stderr.Tail(500))
+	consumer := ex.start(p.t, strings.Join(p.set.Brokers, ","), fmt.Sprint(deadLetters), topic)
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d dead payments", deadLetters), func() (bool, string) {
+		n := countRecords(p.ctx, p.t, p.log, topic+ex.dlq)
+		return n == deadLetters, fmt.Sprintf("%d\n%s", n, consumer.Stderr.Tail(500))
 	})
-	at := []string{"--brokers", strings.Join(p.set.Brokers, ","), "--topic", topic + ex.dlq}
-	at = append(at, ex.state...)
+	dlqFlags := []string{"--brokers", strings.Join(p.set.Brokers, ","), "--topic", topic + ex.dlq}
+	dlqFlags = append(dlqFlags, ex.state...)
 	file := filepath.Join(p.t.TempDir(), "plan.jsonl")
-	plan := slices.Concat([]string{"plan", "-f", file, "-o", "table"}, ex.change, at)
+	plan := slices.Concat([]string{"plan", "-f", file, "-o", "table"}, ex.change, dlqFlags)
 	r := p.run("replayer", plan...)
-	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, ex.shows) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, letters)), "plan: %s", r)
-	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "mended", "--create-topics", "--take-over"}, at...)
+	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, ex.untilMetrics) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, deadLetters)), "plan: %s", r)
+	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "mended", "--create-topics", "--take-over"}, dlqFlags...)
 	if ex.change[0] == "--filter" {
 		replay = append(replay, ex.change...)
 	}
-	p.killReplays(topic, letters, kills, slices.Concat(replay, slowly))
+	p.killReplays(topic, deadLetters, kills, slices.Concat(replay, rateFlags))
 	r = p.run("replayer", append(replay, "--watch-group", ex.group+topic, "--grace", "2s", "-o", "table")...)
-	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)), "the last replay: %s", r)
-	p.wantEach(topic, `"PENDING"}`, letters, letters) // the first time each died
-	p.wantEach(topic+"-booked", "PENDING", letters, 0)
-	expect.Equal(p.t, written(p.ctx, p.t, p.log, topic+ex.dlq), letters, "dead letters")
+	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", deadLetters)), "the last replay: %s", r)
+	p.wantOneEach(topic, `"PENDING"}`, deadLetters, deadLetters) // every payment failed once before
+	p.wantOneEach(topic+"-booked", "PENDING", deadLetters, 0)
+	expect.Equal(p.t, countRecords(p.ctx, p.t, p.log, topic+ex.dlq), deadLetters, "dead letters")
 }
 
-// written counts the records of a topic.
-func written(ctx context.Context, t *testing.T, log *topiclog.Cluster, topic string) int {
+// countRecords returns the number of records of a topic.
+func countRecords(ctx context.Context, t *testing.T, log *topiclog.Cluster, topic string) int {
 	t.Helper()
 	records := must.Get(log.Read(ctx, topic))(t)
 	return len(records)
 }
 
-// killReplays starts a replay into a topic again and again, and kills it when it has written some records, committed or not.
-func (p *pipe) killReplays(topic string, letters, kills int, replay []string) {
+// killReplays starts a replay into a topic repeatedly, and kills it after it produced some records, committed or not.
+func (p *pipe) killReplays(topic string, deadLetters, kills int, replay []string) {
 	p.t.Helper()
 	random := rand.New(rand.NewPCG(testrun.Seed(p.t), 0))
 	uncommitted := p.log.TailUncommitted(p.t, topic)
-	eventually.Until(p.ctx, p.t, "the records that were there before", func() (bool, string) {
-		return len(uncommitted.Seen()) >= letters, fmt.Sprint(len(uncommitted.Seen()))
+	eventually.Until(p.ctx, p.t, "the existing records", func() (bool, string) {
+		return len(uncommitted.Seen()) >= deadLetters, fmt.Sprint(len(uncommitted.Seen()))
 	})
 	hit := 0
 	for range kills {
-		before, more := len(uncommitted.Seen()), 1+random.IntN(letters/kills)
+		before, more := len(uncommitted.Seen()), 1+random.IntN(deadLetters/kills)
 		replayer := proc.Start(p.t, p.spec("replayer", replay...))
-		eventually.Until(p.ctx, p.t, fmt.Sprintf("%d records that were put back", more), func() (bool, string) {
+		eventually.Until(p.ctx, p.t, fmt.Sprintf("%d reinjected records", more), func() (bool, string) {
 			select {
-			case <-replayer.Done(): // nothing was left
+			case <-replayer.Done(): // no dead letter was left
 				return true, ""
 			default:
 			}
@@ -164,11 +166,12 @@ func (p *pipe) killReplays(topic string, letters, kills int, replay []string) {
 	expect.That(p.t, hit != 0, "none of %d kills met a running replayer", kills)
 }
 
-// paymentID is how a payment is called, in its key or its value.
+// paymentID matches the ID of a payment, in its key or its value.
 var paymentID = regexp.MustCompile(`p-[0-9]+`)
 
-// wantEach fails unless a topic has one record of each payment behind the first ones, by a part of its value.
-func (p *pipe) wantEach(topic, part string, letters, first int) {
+// wantOneEach checks that the topic has one record with this part in its value for each payment, in addition to the
+// first ones.
+func (p *pipe) wantOneEach(topic, part string, deadLetters, first int) {
 	p.t.Helper()
 	seen := map[string]int{}
 	records := p.read(topic)
@@ -177,8 +180,8 @@ func (p *pipe) wantEach(topic, part string, letters, first int) {
 			seen[paymentID.FindString(string(r.Key)+" "+string(r.Value))]++
 		}
 	}
-	for i := range letters {
-		expect.Equal(p.t, seen[fmt.Sprint("p-", i)], 1, topic, "has p-", i, "times")
+	for i := range deadLetters {
+		expect.Equal(p.t, seen[fmt.Sprint("p-", i)], 1, topic, "records of p-", i)
 	}
-	expect.That(p.t, len(records) == letters+first && len(seen) == letters, "%s has %d records of %d payments, want %d of %d", topic, len(records), len(seen), letters+first, letters)
+	expect.That(p.t, len(records) == deadLetters+first && len(seen) == deadLetters, "%s has %d records of %d payments, want %d of %d", topic, len(records), len(seen), deadLetters+first, deadLetters)
 }

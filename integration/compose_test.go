@@ -24,11 +24,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// earthquakes is how many features examples/producer publishes.
+// earthquakes is the number of features that examples/producer publishes.
 const earthquakes = 1707
 
-// overlay is deploy/compose.yaml with deploy/compose.sink.yaml over it, as far as its commands go. They run here as they stand, as
-// processes; addresses, and what two processes of one machine cannot share, are other ones.
+// overlay holds the commands of deploy/compose.yaml merged with deploy/compose.sink.yaml. The test runs them unchanged,
+// as processes of this machine. Only addresses and ports differ.
 type overlay struct {
 	*pipe
 	server   *postgis.Server
@@ -77,7 +77,7 @@ func deployed(t *testing.T, name string) string {
 	return string(text)
 }
 
-// spec is the command of a service: of the image's consumer, or of the image's psql.
+// spec returns the command of a service, for the program that the service's image would run.
 func (o *overlay) spec(service, program string) proc.Spec {
 	o.t.Helper()
 	root := must.Get(filepath.Abs(filepath.Join("..", "deploy")))(o.t)
@@ -85,7 +85,7 @@ func (o *overlay) spec(service, program string) proc.Spec {
 	must.Do(o.t, err)
 	here := strings.NewReplacer("/etc/switchback/pipeline.yaml", root+"/config.compose.yaml", "/etc/switchback/table.sql", root+"/sink.sql", "@postgis:5432/", "@"+o.server.Addr+"/")
 	s := proc.Spec{Path: program, Dir: o.t.TempDir(), Env: []string{
-		"SWITCHBACK_KAFKA_BROKERS=" + strings.Join(o.world.kafka.Addrs, ","), "SWITCHBACK_PIPELINE_ID=" + o.id, "SWITCHBACK_METRICS_LISTEN=127.0.0.1:0", "PGPORT=" + port,
+		"SWITCHBACK_KAFKA_BROKERS=" + strings.Join(o.environment.kafka.Addrs, ","), "SWITCHBACK_PIPELINE_ID=" + o.id, "SWITCHBACK_METRICS_LISTEN=127.0.0.1:0", "PGPORT=" + port,
 	}}
 	for _, arg := range o.services[service].Command {
 		if arg == "postgis" {
@@ -99,30 +99,30 @@ func (o *overlay) spec(service, program string) proc.Spec {
 	return s
 }
 
-// documented is the command of a comment of the file, after "exec postgis ".
+// documented matches the psql command in a comment of the compose file.
 var documented = regexp.MustCompile(`(?m)^#   docker compose .* exec postgis (psql .*)$`)
 
-// S0-6: whoever follows deploy/compose.sink.yaml word by word has every feature of the example in the table: no dead letter, heights
-// and all. The commands are those of the file, on a real Kafka and a real PostGIS.
+// S0-6: a user who follows deploy/compose.sink.yaml word by word gets every feature of the example into the table, with
+// heights and without dead letters. The test runs the commands of the file on a real Kafka and a real PostGIS.
 func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
-	beside(t, testrun.Nightly, needRealKafka)
+	parallel(t, testrun.Nightly, needRealKafka)
 	o := readOverlay(t, 2*time.Minute)
 	psql := must.Get(o.server.Program("psql"))(t)
 	admin := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/postgres")
-	if _, err := admin.Exec(o.ctx, "create database features"); err != nil { // POSTGRES_DB
+	if _, err := admin.Exec(o.ctx, "create database features"); err != nil { // what POSTGRES_DB does
 		t.Fatal(err)
 	}
 	table := o.spec("table", psql)
 	must.That(t, table.Args[0] == "psql", "the service table runs %v", table.Args)
 	table.Args = table.Args[1:]
 	o.succeed(table)
-	o.succeed(o.spec("topics", o.world.commands["consumer"]))
+	o.succeed(o.spec("topics", o.environment.commands["consumer"]))
 	producer := filepath.Join(t.TempDir(), "producer")
 	o.succeed(proc.Spec{Path: "go", Args: []string{"build", "-o", producer, "../examples/producer"}})
-	o.succeed(proc.Spec{Path: producer, Args: []string{"-brokers", o.world.kafka.Addrs[0], "-topic", o.id}})
+	o.succeed(proc.Spec{Path: producer, Args: []string{"-brokers", o.environment.kafka.Addrs[0], "-topic", o.id}})
 	var consumers []*proc.Process
 	for _, name := range []string{"consumer-1", "consumer-2"} {
-		consumers = append(consumers, proc.Start(t, o.spec(name, o.world.commands["consumer"])))
+		consumers = append(consumers, proc.Start(t, o.spec(name, o.environment.commands["consumer"])))
 	}
 	db := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/features")
 	eventually.Until(o.ctx, t, "every feature in the table", func() (bool, string) {
@@ -132,15 +132,15 @@ func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 	for _, c := range consumers {
 		o.stop(c)
 	}
-	letters := o.read(o.id + ".dlq")
-	expect.That(t, len(letters) == 0, "%d dead letters: %v", len(letters), letters)
+	deadLetters := o.read(o.id + ".dlq")
+	expect.That(t, len(deadLetters) == 0, "%d dead letters: %v", len(deadLetters), deadLetters)
 	expect.Equal(t, count(o.ctx, t, db, "select count(*) from features where st_zmflag(geom) = 2 and st_srid(geom) = 4326"), earthquakes, "features with a depth")
-	said := documented.FindStringSubmatch(deployed(t, "compose.sink.yaml"))
-	must.That(t, said != nil, "deploy/compose.sink.yaml does not say how to look at the table")
+	command := documented.FindStringSubmatch(deployed(t, "compose.sink.yaml"))
+	must.That(t, command != nil, "deploy/compose.sink.yaml does not have the command that shows the table")
 	host, port, _ := net.SplitHostPort(o.server.Addr)
-	rows := o.succeed(proc.Spec{Path: "bash", Args: []string{"-c", said[1]}, Env: []string{"PGHOST=" + host, "PGPORT=" + port, "PATH=" + filepath.Dir(psql) + ":" + os.Getenv("PATH")}})
+	rows := o.succeed(proc.Spec{Path: "bash", Args: []string{"-c", command[1]}, Env: []string{"PGHOST=" + host, "PGPORT=" + port, "PATH=" + filepath.Dir(psql) + ":" + os.Getenv("PATH")}})
 	n := strings.Count(rows, "POINT Z")
-	expect.That(t, n == earthquakes, "%q shows %d features", said[1], n)
+	expect.That(t, n == earthquakes, "%q shows %d features", command[1], n)
 }
 
 func count(ctx context.Context, t *testing.T, db *pgx.Conn, sql string) (n int) {
@@ -149,7 +149,7 @@ func count(ctx context.Context, t *testing.T, db *pgx.Conn, sql string) (n int) 
 	return n
 }
 
-// succeed runs a command to its end and gives what it printed.
+// succeed runs a command and returns its output. The test fails if the command fails.
 func (o *overlay) succeed(spec proc.Spec) string {
 	o.t.Helper()
 	r := proc.Run(o.ctx, o.t, spec)

@@ -21,26 +21,26 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// needRealKafka skips a test whose claim counts only on a real broker. Where one
-// was demanded and is not there, the test fails: it must not vanish in silence.
+// needRealKafka skips a test that is only meaningful on a real broker. If the environment demands a real broker and none
+// is available, the test fails instead.
 func needRealKafka(t *testing.T) {
 	t.Helper()
-	switch kafka := theWorld(t).kafka; {
+	switch kafka := sharedEnvironment(t).kafka; {
 	case kafka.Real() && broker.Forced():
 	case kafka.Real():
 		t.Skipf("takes minutes of kills and expiries: %s=kafka runs it", broker.EnvForce)
 	case broker.Forced():
 		t.Fatalf("%s=kafka, but the broker is %s", broker.EnvForce, kafka)
 	default:
-		t.Skipf("needs a real broker: kfake ends transactions at once and fences nobody, so a SIGKILL proves nothing there (%s=kafka runs it)", broker.EnvForce)
+		t.Skipf("needs a real broker: kfake ends transactions at once and fences no producer, so a SIGKILL proves nothing there (%s=kafka runs it)", broker.EnvForce)
 	}
 }
 
-// S3-1, S4-14, C-1: consumers killed in mid-flow, several times, lose nothing and
-// double nothing for a reader with read_committed.
+// S3-1, S4-14, C-1: consumers that are killed repeatedly while records are in flight lose no record, and a
+// read_committed reader sees no duplicate.
 func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
-	beside(t, testrun.Proof, needRealKafka)
-	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
+	parallel(t, testrun.Proof, needRealKafka)
+	p := newPipe(t, 4*time.Minute, shortSession, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n, kills = 6000, 5
 	all := ids("k", n)
 	for i, id := range all {
@@ -53,18 +53,19 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	}
 	tiers, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
 	p.send(all...)
-	p.killAmid(output, kills, n/(kills+2), n/(4*kills))
+	p.killWhileProducing(output, kills, n/(kills+2), n/(4*kills))
 	p.drain()
 	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, Letters: n / 100})
-	// How many failures reach a tier depends on the kills: an attempt that dies with its consumer has used up an answer.
-	held := p.neverEarly(tiers.Seen())
-	expect.That(t, held >= n/100, "%d tier records were seen: too few to prove anything", held)
+	// The number of tier records depends on the kills: an attempt that dies with its consumer has used up an answer of
+	// the service.
+	held := p.wantNoneEarly(tiers.Seen())
+	expect.That(t, held >= n/100, "only %d tier records were checked", held)
 }
 
-// killAmid starts consumers, one after the other, and kills each once it has added
-// effects to the output. The service answers budget requests of each only, so that the
-// kill meets work in flight on the fastest machine too.
-func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
+// killWhileProducing starts consumers one after the other, and kills each one after it has produced this many output
+// records. The service answers at most budget requests of each consumer, so records are in flight at the kill on the
+// fastest machine too.
+func (p *pipe) killWhileProducing(output *topiclog.Tail, kills, budget, effects int) {
 	p.t.Helper()
 	for kill := range kills {
 		p.places.Budget(budget)
@@ -73,20 +74,20 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 		output.Until(p.ctx, p.t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
 			select {
 			case <-consumer.Done():
-				p.t.Fatalf("the consumer ended by itself before kill %d", kill+1)
+				p.t.Fatalf("the consumer exited by itself before kill %d", kill+1)
 			default:
 			}
 			return len(seen) >= mark
 		})
-		must.That(p.t, consumer.Kill(), "kill %d hit a consumer that had already ended", kill+1)
+		must.That(p.t, consumer.Kill(), "kill %d hit a consumer that had already exited", kill+1)
 	}
 	p.places.Budget(-1)
 }
 
-// S3-1: brokers that are restarted one after the other, as in an upgrade, interrupt a consumer for as long as
-// leaders and coordinators move, not for a session. Each node leads some partitions and coordinates some group or transaction.
+// S3-1: brokers that restart one after the other, as in an upgrade, do not make a consumer wait for its session to time
+// out. Each node leads some partitions and coordinates some group or transaction.
 func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
-	beside(t, testrun.Nightly, needRealKafka)
+	parallel(t, testrun.Nightly, needRealKafka)
 	ctx := testrun.Context(t, 5*time.Minute)
 	nodes := must.Get(broker.OwnCluster(ctx, 3))(t)
 	t.Cleanup(func() { expect.Do(t, nodes.Close()) })
@@ -96,7 +97,7 @@ func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
 	sent := 0
 	deliver := func(since string) {
 		t.Helper()
-		for range 12 { // over all partitions
+		for range 12 { // reaches all partitions
 			sent++
 			p.send(fmt.Sprintf("k%d", sent))
 		}
@@ -115,8 +116,8 @@ func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
 	wantTotals(t, p.verify(), sent, conservation.Place{Output: sent})
 }
 
-// heldSession sets the longest session timeout. It is longer than the time limit of a test, so a consumer that waits for a
-// session to time out never goes on.
+// heldSession sets the longest session timeout. It exceeds the time limit of a test, so a consumer that waits for a
+// session to time out never continues.
 func heldSession(s *settings) { s.Session = "30m" }
 
 // ownKafka starts a broker that the test may kill and freeze.
@@ -129,23 +130,23 @@ func ownKafka(t *testing.T) *broker.Owned {
 	return kafka
 }
 
-// S4-12: a consumer whose brokers hang becomes unready. After SIGTERM it waits for them until engine.shutdown_timeout and ends,
-// while they still hang.
+// S4-12: a consumer whose brokers hang becomes unready. After SIGTERM it waits for them until engine.shutdown_timeout,
+// and exits while they still hang.
 func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
-	beside(t, testrun.Nightly)
+	parallel(t, testrun.Nightly)
 	kafka := ownKafka(t)
 	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, func(s *settings) { s.Metrics, s.Session = "127.0.0.1:0", "6s" }).ensure()
 	output := p.log.Tail(t, p.topics.Output)
 	spec := p.spec("consumer", "run", "-c", p.file)
 	spec.Env = append(spec.Env, "SWITCHBACK_ENGINE_INSTANCE=it", "SWITCHBACK_ENGINE_SHUTDOWN_TIMEOUT=4s")
 	consumer := proc.Start(t, spec)
-	address := p.address(consumer)
+	address := p.metricsAddress(consumer)
 	p.send("a")
 	output.UntilCount(p.ctx, t, "the first result", 1)
-	p.untilReady(address, http.StatusOK)
+	p.untilReadyz(address, http.StatusOK)
 	must.Do(t, kafka.Freeze())
-	body := p.untilReady(address, http.StatusServiceUnavailable)
-	expect.That(t, strings.Contains(body, "coordinator") || strings.Contains(body, "control topic") || strings.Contains(body, "member"), "/readyz does not say why: %s", body)
+	body := p.untilReadyz(address, http.StatusServiceUnavailable)
+	expect.That(t, strings.Contains(body, "coordinator") || strings.Contains(body, "control topic") || strings.Contains(body, "member"), "/readyz gives no reason: %s", body)
 	consumer.Signal(t, syscall.SIGTERM)
 	consumer.Wait(p.ctx, t)
 	must.Do(t, kafka.Thaw())
@@ -154,21 +155,21 @@ func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
 	wantTotals(t, p.verify(), 2, conservation.Place{Output: 2})
 }
 
-// untilReady waits for a status of /readyz and returns what it says.
-func (p *pipe) untilReady(address string, status int) (said string) {
+// untilReadyz waits until /readyz answers with the status, and returns the body.
+func (p *pipe) untilReadyz(address string, status int) (body string) {
 	p.t.Helper()
-	eventually.Until(p.ctx, p.t, fmt.Sprintf("/readyz to say %d", status), func() (bool, string) {
-		code, body := p.get(address, "/readyz")
-		said = body
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("status %d of /readyz", status), func() (bool, string) {
+		code, now := p.get(address, "/readyz")
+		body = now
 		return code == status, fmt.Sprint(code, " ", body)
 	})
-	return said
+	return body
 }
 
-// S3-1: a consumer that was killed and comes back under its name takes its partitions over at once. It does not wait for the
+// S3-1: a consumer that restarts under its name after a kill takes over its partitions at once. It does not wait for the
 // session of the killed process to time out.
 func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
-	beside(t, testrun.Nightly, needRealKafka)
+	parallel(t, testrun.Nightly, needRealKafka)
 	p := newPipe(t, 2*time.Minute, heldSession).ensure()
 	output := p.log.Tail(t, p.topics.Output)
 	p.send("a", "b", "c")
@@ -182,9 +183,10 @@ func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
 	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
 }
 
-// S3-1: a broker that is killed and started again interrupts a consumer for as long as it is away, not for a session.
+// S3-1: a broker that is killed and started again interrupts a consumer only while the broker is down. The consumer does
+// not wait for its session to time out.
 func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
-	beside(t, testrun.Nightly)
+	parallel(t, testrun.Nightly)
 	kafka := ownKafka(t)
 	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, heldSession).ensure()
 	output := p.log.Tail(t, p.topics.Output)
@@ -199,8 +201,8 @@ func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
 	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
 }
 
-// members waits until the group is stable with n members, each with partitions,
-// or has no member any more when n is 0.
+// members waits until the group is stable with n members that all have partitions. With n = 0, it waits until the group
+// has no member.
 func (p *pipe) members(n int) {
 	p.t.Helper()
 	eventually.Until(p.ctx, p.t, fmt.Sprintf("a stable group of %d members", n), func() (bool, string) {
@@ -223,7 +225,7 @@ func (p *pipe) members(n int) {
 	})
 }
 
-// stop ends a consumer as an operator does, and wants it to end well.
+// stop sends SIGTERM to a consumer and checks that it exits with code 0.
 func (p *pipe) stop(consumer *proc.Process) proc.Result {
 	p.t.Helper()
 	consumer.Signal(p.t, syscall.SIGTERM)
@@ -232,10 +234,10 @@ func (p *pipe) stop(consumer *proc.Process) proc.Result {
 	return r
 }
 
-// S0-4, S3-1: a second consumer joins and leaves while records wait in a tier:
-// each is tried once more, not early, not stuck, and delivered once.
+// S0-4, S3-1: a second consumer joins and leaves while records wait in a tier. Each record is tried once more, not
+// early, and is delivered once.
 func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	wait := 8 * time.Second
 	for !rebalanceWhileWaiting(t, wait) {
 		if wait *= 3; wait > 2*time.Minute {
@@ -244,8 +246,8 @@ func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
 	}
 }
 
-// rebalanceWhileWaiting is false, and proves nothing, when all records were delivered before the group was done: the wait is too
-// short for this machine.
+// rebalanceWhileWaiting returns false if all records were delivered before the rebalances were done. The test then
+// proved nothing, and the wait is too short for this machine.
 func rebalanceWhileWaiting(t *testing.T, wait time.Duration) bool {
 	t.Helper()
 	p := newPipe(t, 2*time.Minute, tiers(wait), func(s *settings) { s.Partitions = 6 }).ensure()
@@ -270,6 +272,6 @@ func rebalanceWhileWaiting(t *testing.T, wait time.Duration) bool {
 	p.stop(third)
 
 	wantTotals(t, p.verify(seen...), n, conservation.Place{Output: n})
-	expect.Equal(t, p.neverEarly(waiting.Seen()), n, "tier records")
+	expect.Equal(t, p.wantNoneEarly(waiting.Seen()), n, "tier records")
 	return early < n
 }

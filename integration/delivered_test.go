@@ -20,11 +20,11 @@ import (
 
 // C-1: consumers transform feature messages read from a Kafka topic.
 func TestDelivered_C1(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	p := newPipe(t, time.Minute).ensure()
 	const n = 300
 	sent := p.send(ids("f", n)...)
-	s := p.drain().balances(t)
+	s := p.drain().wantBalanced(t)
 	expect.Equal(t, s.number(t, "delivered"), n, "summary: delivered")
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 
@@ -43,7 +43,7 @@ func TestDelivered_C1(t *testing.T) {
 	})
 }
 
-// checkOutput compares an output record with the source record it came from.
+// checkOutput compares an output record with its source record.
 func checkOutput(t *testing.T, r, from *kgo.Record) {
 	t.Helper()
 	if from == nil {
@@ -75,10 +75,10 @@ func checkOutput(t *testing.T, r, from *kgo.Record) {
 	}
 }
 
-// S0-11, S0-7, S1-7: every decision about a record is one audit event and one
-// structured log line, in the order in which they were made.
+// S0-11, S0-7, S1-7: every decision about a record is one audit event and one structured log line, in the order of the
+// decisions.
 func TestDecisionsAreTold_S0_11_S0_7_S1_7(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
 	p.places.Script("once", misbehave.Status(503))
 	p.places.Script("gone", misbehave.Status(404))
@@ -99,18 +99,18 @@ func TestDecisionsAreTold_S0_11_S0_7_S1_7(t *testing.T) {
 	account := p.verify()
 	logged := decisions(t, consumer.Stderr.String())
 	for position, id := range positions {
-		var audited []string
-		for _, e := range p.audited(id) {
-			audited = append(audited, e.Decision+" "+e.Reason)
-			expect.That(t, e.Source == position, "an audit event of %s speaks of %s", position, e.Source)
+		var auditEvents []string
+		for _, e := range p.auditEvents(id) {
+			auditEvents = append(auditEvents, e.Decision+" "+e.Reason)
+			expect.That(t, e.Source == position, "an audit event of %s has the source %s", position, e.Source)
 		}
-		expect.That(t, slices.Equal(audited, want[id]), "%s: audited %q, want %q\n%s", id, audited, want[id], account.Journey(position))
-		// A delivery at the first attempt is no news, unless the log is asked for it.
+		expect.That(t, slices.Equal(auditEvents, want[id]), "%s: audited %q, want %q\n%s", id, auditEvents, want[id], account.Journey(position))
+		// A delivery at the first attempt is logged only at level debug.
 		expect.That(t, id == "well" || slices.Equal(logged[position], want[id]), "%s: logged %q, want %q", id, logged[position], want[id])
 	}
 }
 
-// decisions are the logged ones by input record.
+// decisions returns the logged decisions by source position.
 func decisions(t *testing.T, log string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -131,10 +131,10 @@ func decisions(t *testing.T, log string) map[string][]string {
 	return out
 }
 
-// Guarantee 5 (architecture, section 1), S3-1: what an event that waits in a tier
-// does once a later one of its key has been read, by the mode of the pipeline.
+// Guarantee 5 (architecture, section 1), S3-1: when a later event of its key has been read, the ordering mode decides
+// about an event that waits in a tier.
 func TestOrder_S3_1(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	for mode, want := range map[string]struct {
 		levels []int // of the outputs, in their order
 		totals conservation.Place
@@ -150,7 +150,7 @@ func TestOrder_S3_1(t *testing.T) {
 			for level := 1; level <= 2; level++ {
 				p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("f"), Value: []byte(featureAt("f", level))})
 			}
-			p.drain().balances(t)
+			p.drain().wantBalanced(t)
 			wantTotals(t, p.verify(), 2, want.totals)
 			got := p.levels()
 			expect.That(t, slices.Equal(got, want.levels), "outputs have levels %v, want %v", got, want.levels)
@@ -158,27 +158,26 @@ func TestOrder_S3_1(t *testing.T) {
 	}
 }
 
-// S2-9, S0-6: an event that says what its key's last one said is closed as a
-// duplicate; A, B, A are three changes.
+// S2-9, S0-6: an event whose content equals the last one of its key is closed as a duplicate. A, B, A are three changes.
 func TestDuplicate_S2_9_S0_6(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	p := newPipe(t, time.Minute).ensure()
 	for _, level := range []int{1, 1, 2, 2, 2, 1} {
 		p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("f"), Value: []byte(featureAt("f", level))})
 	}
-	s := p.drain().balances(t)
+	s := p.drain().wantBalanced(t)
 	expect.Equal(t, s.number(t, "duplicates"), 3, "summary")
 	wantTotals(t, p.verify(), 6, conservation.Place{Output: 3, Closed: 3})
 	got := p.levels()
 	expect.That(t, slices.Equal(got, []int{1, 2, 1}), "outputs have levels %v, want 1, 2, 1", got)
 	t.Run("after_a_restart", func(t *testing.T) {
 		p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("f"), Value: []byte(featureAt("f", 1))})
-		p.drain().balances(t)
+		p.drain().wantBalanced(t)
 		wantTotals(t, p.verify(), 7, conservation.Place{Output: 3, Closed: 4})
 	})
 }
 
-// levels are those of the outputs, in their order.
+// levels returns the levels of the outputs, in their order.
 func (p *pipe) levels() []int {
 	p.t.Helper()
 	var out []int
@@ -190,15 +189,15 @@ func (p *pipe) levels() []int {
 	return out
 }
 
-// S4-2, C-3, S0-5: what a service answers is transient, and waits in a tier, or permanent, and goes to the DLQ at once; attempts that are
-// used up end there, too.
+// S4-2, C-3, S0-5: a transient failure of a service waits in a tier. A permanent failure goes to the DLQ at once, and so
+// does a record without attempts left.
 func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout, s.MaxAttempts = "3s", 3 }).ensure()
 	kinds := map[string]struct {
 		answers []misbehave.Answer
 		code    string
-		attempt string // of the dead letter; empty for one that is delivered
+		attempt string // of the dead letter; empty if the record is delivered
 	}{
 		"429":     {[]misbehave.Answer{misbehave.Status(429)}, "http_too_many_requests", ""},
 		"502":     {[]misbehave.Answer{misbehave.Status(502)}, "http_bad_gateway", ""},
@@ -218,10 +217,10 @@ func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
 		p.places.Script(id, k.answers...)
 		p.send(id)
 	}
-	p.drain().balances(t)
-	seen := tail.UntilCount(p.ctx, t, "a tier record of each transient kind, and two of the one that is dead", 8)
+	p.drain().wantBalanced(t)
+	seen := tail.UntilCount(p.ctx, t, "a tier record of each transient kind, and two of the record that runs out of attempts", 8)
 	wantTotals(t, p.verify(seen...), len(kinds), conservation.Place{Output: 6, Letters: 6})
-	p.neverEarly(seen)
+	p.wantNoneEarly(seen)
 	p.wantGaps("down", p.set.Tiers[:2]...)
 	for _, r := range append(seen, p.read(p.topics.DLQ)...) {
 		k := kinds[string(r.Key)]
@@ -234,11 +233,11 @@ func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
 			p.wantGaps(string(r.Key))
 		}
 	}
-	last := p.audited("down")
-	expect.That(t, last[len(last)-1].Decision == "dead_lettered" && last[len(last)-1].Reason == "retries_exhausted", "audit events of the one that is dead: %+v", last)
+	last := p.auditEvents("down")
+	expect.That(t, last[len(last)-1].Decision == "dead_lettered" && last[len(last)-1].Reason == "retries_exhausted", "audit events of the record that ran out of attempts: %+v", last)
 }
 
-// wantHeaders compares headers, each of which has to be there once.
+// wantHeaders compares headers. Each header must occur once.
 func wantHeaders(t *testing.T, r *kgo.Record, want map[string]string) {
 	t.Helper()
 	for key, text := range want {
@@ -247,11 +246,11 @@ func wantHeaders(t *testing.T, r *kgo.Record, want map[string]string) {
 	}
 }
 
-// event is what tests read of an audit event.
+// event holds the fields of an audit event that tests read.
 type event struct{ Decision, Reason, Code, Source string }
 
-// audited are the audit events of one key, in their order.
-func (p *pipe) audited(key string) []event {
+// auditEvents returns the audit events of one key, in their order.
+func (p *pipe) auditEvents(key string) []event {
 	p.t.Helper()
 	var out []event
 	for _, r := range byKey(p.read(p.topics.Audit))[key] {
@@ -288,10 +287,10 @@ var badInputs = []struct {
 	{"S0-5_10_MB", append(bytes.Repeat([]byte(" "), 10<<20), feature("big")...), nil, "record_too_large", "gate"},
 }
 
-// S0-5, C-3: whatever comes in, it is a dead letter with code, message and the
-// original bytes, and the flow goes on.
+// S0-5, C-3: every bad input becomes a dead letter with code, message and the original bytes, and later records are
+// delivered.
 func TestBadInput_C3_S0_5(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	p := newPipe(t, time.Minute).ensure()
 	want := map[string]int{} // index into badInputs by position
 	for i, in := range badInputs {
@@ -307,35 +306,36 @@ func TestBadInput_C3_S0_5(t *testing.T) {
 
 	account := p.verify()
 	wantTotals(t, account, len(badInputs)+4, conservation.Place{Output: 2, Letters: len(badInputs) + 2})
-	letters := map[string]*kgo.Record{}
+	deadLetters := map[string]*kgo.Record{}
 	for _, r := range p.read(p.topics.DLQ) {
 		from, _ := topiclog.Header(r, "switchback-source")
-		letters[from] = r
+		deadLetters[from] = r
 	}
 	for from, i := range want {
-		t.Run(badInputs[i].name, func(t *testing.T) { checkLetter(t, letters[from], badInputs[i].code, badInputs[i].stage) })
+		t.Run(badInputs[i].name, func(t *testing.T) { checkDeadLetter(t, deadLetters[from], badInputs[i].code, badInputs[i].stage) })
 	}
-	t.Run("null_key", func(t *testing.T) { checkLetter(t, letters[topiclog.Position(nullKey)], "null_key", "gate") })
+	t.Run("null_key", func(t *testing.T) { checkDeadLetter(t, deadLetters[topiclog.Position(nullKey)], "null_key", "gate") })
 	t.Run("malformed_control_header", func(t *testing.T) {
-		checkLetter(t, letters[topiclog.Position(forged)], "malformed_header", "header")
+		checkDeadLetter(t, deadLetters[topiclog.Position(forged)], "malformed_header", "header")
 	})
 }
 
-func checkLetter(t *testing.T, letter *kgo.Record, code, stage string) {
+func checkDeadLetter(t *testing.T, deadLetter *kgo.Record, code, stage string) {
 	t.Helper()
-	must.That(t, letter != nil, "no dead letter")
-	wantHeaders(t, letter, map[string]string{"switchback-error-code": code, "switchback-error-stage": stage})
-	message, _ := topiclog.Header(letter, "switchback-error-message")
+	must.That(t, deadLetter != nil, "no dead letter")
+	wantHeaders(t, deadLetter, map[string]string{"switchback-error-code": code, "switchback-error-stage": stage})
+	message, _ := topiclog.Header(deadLetter, "switchback-error-message")
 	expect.That(t, message != "" && len(message) <= 1024, "the error message has %d bytes: %q", len(message), message)
 }
 
-// A tombstone is a legal delete and passes through. With null_keys: accept, a record without a key flows like any other.
+// A tombstone is a legal delete and passes through. With null_keys: accept, a record without a key is processed like any
+// other.
 func TestTombstone_C1(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.NullKeys = "accept" }).ensure()
 	p.send("gone")
 	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("gone"), Value: nil}, &kgo.Record{Topic: p.topics.Source, Value: []byte(feature("nk"))})
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), 3, conservation.Place{Output: 3})
 	out := byKey(p.read(p.topics.Output))["gone"]
 	expect.That(t, len(out) == 2 && out[0].Value != nil && out[1].Value == nil, "want a feature and its tombstone: %d records", len(out))

@@ -22,18 +22,19 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// C-4, S4-8: dead letters that the real libraries wrote are told by their headers and read right, down to which of doubled
-// headers counts; when Spring fails again on one that was put back, the loop closes. The programs are in the folder foreign.
+// C-4, S4-8: the replayer recognizes the dead letters of real libraries by their headers and reads them correctly,
+// including which of several equal headers counts. When Spring fails on a replayed record again, the replayer notices.
+// The Java programs are in the folder foreign.
 func TestForeign_C4_letters_of_the_real_libraries(t *testing.T) {
-	beside(t, testrun.Nightly)
-	j := theJava(t, theWorld(t))
-	t.Run("spring", func(t *testing.T) { t.Parallel(); springLetters(t, j) })
-	t.Run("spring_beside_a_pipeline", func(t *testing.T) { t.Parallel(); springBesideAPipeline(t, j) })
-	t.Run("connect", func(t *testing.T) { t.Parallel(); connectLetters(t, j) })
-	t.Run("streams", func(t *testing.T) { t.Parallel(); streamsLetters(t, j) })
+	parallel(t, testrun.Nightly)
+	j := compileForeign(t, sharedEnvironment(t))
+	t.Run("spring", func(t *testing.T) { t.Parallel(); springDeadLetters(t, j) })
+	t.Run("spring_beside_a_pipeline", func(t *testing.T) { t.Parallel(); springInPipelineDLQ(t, j) })
+	t.Run("connect", func(t *testing.T) { t.Parallel(); connectDeadLetters(t, j) })
+	t.Run("streams", func(t *testing.T) { t.Parallel(); streamsDeadLetters(t, j) })
 }
 
-func four(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+func int32Bytes(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
 const (
 	springWrapper = "org.springframework.kafka.listener.ListenerExecutionFailedException"
@@ -42,67 +43,67 @@ const (
 	notFour       = "Size of data received by IntegerDeserializer is not 4"
 )
 
-func springLetters(t *testing.T, j java) {
-	d := newForeignDesk(t, "spring", "spring-dlt", "spring-again", "numbers", "numbers-dlt", "retried", "retried-retry", "retried-dlt")
-	d.fail("spring", "first", []byte("{}"))
-	plain := d.fail("spring", "f-1", []byte(`{"type":"Feature"}`))
-	value, key, both := d.fail("numbers", string(four(7)), []byte("N/A!!")), d.fail("numbers", "no-number", four(8)), d.fail("numbers", "no-number-either", []byte("N/A"))
-	d.fail("retried", "first", []byte("{}"))
-	retried := d.fail("retried", "f-2", []byte{0xff, 0x00})
-	d.begin(j, "foreign.SpringLetters", strings.Join(d.set.Brokers, ","), d.prefix)
+func springDeadLetters(t *testing.T, j java) {
+	d := newForeignDLQ(t, "spring", "spring-dlt", "spring-again", "numbers", "numbers-dlt", "retried", "retried-retry", "retried-dlt")
+	d.sendFailing("spring", "first", []byte("{}"))
+	plain := d.sendFailing("spring", "f-1", []byte(`{"type":"Feature"}`))
+	value, key, both := d.sendFailing("numbers", string(int32Bytes(7)), []byte("N/A!!")), d.sendFailing("numbers", "no-number", int32Bytes(8)), d.sendFailing("numbers", "no-number-either", []byte("N/A"))
+	d.sendFailing("retried", "first", []byte("{}"))
+	retried := d.sendFailing("retried", "f-2", []byte{0xff, 0x00})
+	d.startLibrary(j, "foreign.SpringLetters", strings.Join(d.set.Brokers, ","), d.prefix)
 
 	once := foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; ring 7 is not closed"}
 	twice := foreignError{Class: springWrapper, Code: "IllegalArgumentException", CauseClass: "java.lang.IllegalArgumentException", Message: "Listener failed; no desk takes this letter"}
 	unread := foreignError{Class: springUnread, Code: "DeserializationException", CauseClass: springUnread, Message: "failed to deserialize"}
 	unreadKey := unread
 	unreadKey.Stage = "key"
-	closed := foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; the registry is closed"}
-	d.wants(
-		death{dlq: "spring-dlt", key: "f-1", nth: 1, of: plain, dialect: "spring", error: once, attempts: 3, golden: "spring"},
-		death{dlq: "spring-again", key: "f-1", nth: 1, of: plain, dialect: "spring", error: twice, golden: "spring-again"},
-		death{dlq: "numbers-dlt", key: string(value.Key), nth: 1, of: value, dialect: "spring", error: unread, golden: "spring-value"},
-		death{dlq: "numbers-dlt", key: string(key.Key), nth: 1, of: key, dialect: "spring", error: unreadKey, golden: "spring-key"},
-		death{dlq: "numbers-dlt", key: string(both.Key), nth: 1, of: both, dialect: "spring", error: unread, golden: "spring-both"},
-		death{dlq: "retried-retry", key: "f-2", nth: 1, of: retried, dialect: "spring-retry", error: closed, attempts: 1, golden: "spring-retry-waiting"},
-		death{dlq: "retried-retry", key: "f-2", nth: 2, of: retried, dialect: "spring-retry", error: closed, attempts: 2},
-		death{dlq: "retried-dlt", key: "f-2", nth: 1, of: retried, dialect: "spring-retry", error: closed, attempts: 3, golden: "spring-retry"},
+	closedError := foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; the registry is closed"}
+	d.wantDeadLetters(
+		wantedDeadLetter{dlq: "spring-dlt", key: "f-1", nth: 1, source: plain, dialect: "spring", error: once, attempts: 3, golden: "spring"},
+		wantedDeadLetter{dlq: "spring-again", key: "f-1", nth: 1, source: plain, dialect: "spring", error: twice, golden: "spring-again"},
+		wantedDeadLetter{dlq: "numbers-dlt", key: string(value.Key), nth: 1, source: value, dialect: "spring", error: unread, golden: "spring-value"},
+		wantedDeadLetter{dlq: "numbers-dlt", key: string(key.Key), nth: 1, source: key, dialect: "spring", error: unreadKey, golden: "spring-key"},
+		wantedDeadLetter{dlq: "numbers-dlt", key: string(both.Key), nth: 1, source: both, dialect: "spring", error: unread, golden: "spring-both"},
+		wantedDeadLetter{dlq: "retried-retry", key: "f-2", nth: 1, source: retried, dialect: "spring-retry", error: closedError, attempts: 1, golden: "spring-retry-waiting"},
+		wantedDeadLetter{dlq: "retried-retry", key: "f-2", nth: 2, source: retried, dialect: "spring-retry", error: closedError, attempts: 2},
+		wantedDeadLetter{dlq: "retried-dlt", key: "f-2", nth: 1, source: retried, dialect: "spring-retry", error: closedError, attempts: 3, golden: "spring-retry"},
 	)
-	// Put back with all headers, a letter dies again: its origin is still the first one.
-	d.again("spring", d.written("spring-dlt", "f-1", 1))
-	d.again("retried", d.written("retried-dlt", "f-2", 1))
-	d.wants(
-		death{dlq: "spring-dlt", key: "f-1", nth: 2, of: plain, dialect: "spring", error: once, attempts: 3, golden: "spring-redriven"},
-		death{dlq: "retried-dlt", key: "f-2", nth: 2, of: retried, dialect: "spring-retry", error: closed, attempts: 4, golden: "spring-retry-redriven"},
+	// After a redrive with all headers, the record fails again. Its source is still the first record.
+	d.redrive("spring", d.waitForDeadLetter("spring-dlt", "f-1", 1))
+	d.redrive("retried", d.waitForDeadLetter("retried-dlt", "f-2", 1))
+	d.wantDeadLetters(
+		wantedDeadLetter{dlq: "spring-dlt", key: "f-1", nth: 2, source: plain, dialect: "spring", error: once, attempts: 3, golden: "spring-redriven"},
+		wantedDeadLetter{dlq: "retried-dlt", key: "f-2", nth: 2, source: retried, dialect: "spring-retry", error: closedError, attempts: 4, golden: "spring-retry-redriven"},
 	)
 }
 
-// A letter of Spring's in the pipeline's own DLQ goes back into the source as its producer sent it, with our headers. When
-// Spring fails on it again, the letter is Spring's again, and the same one.
-func springBesideAPipeline(t *testing.T, j java) {
-	d := newForeignDesk(t, "spring", "spring-dlt", "numbers", "retried")
+// Spring writes a dead letter to the pipeline's own DLQ. The replay has the producer's headers and value plus our
+// headers. When Spring fails again, the new record is the same dead letter, still in Spring's dialect.
+func springInPipelineDLQ(t *testing.T, j java) {
+	d := newForeignDLQ(t, "spring", "spring-dlt", "numbers", "retried")
 	sent := d.send("f-3")[0]
-	d.begin(j, "foreign.SpringLetters", strings.Join(d.set.Brokers, ","), d.prefix)
-	first := death{
-		dlq: "dlq", key: "f-3", nth: 1, of: sent, dialect: "spring",
+	d.startLibrary(j, "foreign.SpringLetters", strings.Join(d.set.Brokers, ","), d.prefix)
+	first := wantedDeadLetter{
+		dlq: "dlq", key: "f-3", nth: 1, source: sent, dialect: "spring",
 		error: foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; no room for this feature"},
 	}
-	d.wants(first)
+	d.wantDeadLetters(first)
 	code, out := d.replay("--execute")
 	must.That(t, code == 0, "exit code %d\n%s", code, out)
 	back := d.read(d.topics.Source)[1]
 	theirs := slices.DeleteFunc(slices.Clone(back.Headers), func(h kgo.RecordHeader) bool { return strings.HasPrefix(h.Key, "switchback-") })
-	expect.That(t, string(back.Value) == string(sent.Value) && back.Partition == sent.Partition && slices.EqualFunc(theirs, sent.Headers, sameHeader), "put back:\n%s\nsent:\n%s", topiclog.Describe(back), topiclog.Describe(sent))
-	was, again := d.written("dlq", "f-3", 1), d.written("dlq", "f-3", 2)
-	letter := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
+	expect.That(t, string(back.Value) == string(sent.Value) && back.Partition == sent.Partition && slices.EqualFunc(theirs, sent.Headers, sameHeader), "reinjected:\n%s\nsent:\n%s", topiclog.Describe(back), topiclog.Describe(sent))
+	was, again := d.waitForDeadLetter("dlq", "f-3", 1), d.waitForDeadLetter("dlq", "f-3", 2)
+	deadLetter := d.listDeadLetters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
 	source := foreignPlace{back.Topic, back.Partition, back.Offset}
 	id := fmt.Sprintf("dlq-%d-%d", was.Partition, was.Offset)
-	expect.That(t, letter.Dialect == "spring" && letter.ID == id && letter.Source == source && letter.Error == first.error, "dead again: %+v, want %s, which is Spring's and died at %v", letter, id, source)
-	d.closesTheLoop(letter.ID, again)
+	expect.That(t, deadLetter.Dialect == "spring" && deadLetter.ID == id && deadLetter.Source == source && deadLetter.Error == first.error, "failed again: %+v, want the dead letter %s in Spring's dialect with the source %v", deadLetter, id, source)
+	d.wantFailedAgain(deadLetter.ID, again)
 }
 
-// closesTheLoop holds the replayer to what Spring's dead letters say of its replays: the letter is pending when Spring has
-// failed on it again, and escalated after the third time. Reading writes nothing.
-func (d *foreignDesk) closesTheLoop(id string, again *kgo.Record) {
+// wantFailedAgain checks what the replayer reads from Spring's dead letters about its replays: the dead letter is
+// pending after each new failure, and escalated after the third replay. Reading writes nothing to the status topic.
+func (d *foreignDLQ) wantFailedAgain(id string, again *kgo.Record) {
 	d.t.Helper()
 	for replay := 1; ; replay++ {
 		replayID, _ := topiclog.Header(again, "switchback-replay-id")
@@ -124,34 +125,34 @@ func (d *foreignDesk) closesTheLoop(id string, again *kgo.Record) {
 				report.UnderWay+report.Reprocessed != 0 || report.Reasons["failed again: IllegalStateException"] != 1 {
 				d.t.Errorf("status of replay %d: %s", replay, r)
 			}
-			got := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
-			expect.That(d.t, got.ID == id && got.Status == want, "after replay %d: %+v, want it %s", replay, got, want)
+			got := d.listDeadLetters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
+			expect.That(d.t, got.ID == id && got.Status == want, "after replay %d: %+v, want the status %s", replay, got, want)
 		}
 		r := d.run("replayer", "index", "-c", d.file, "--check")
 		expect.That(d.t, r.Code == 0, "the index: %s", r)
 		code, out := d.replay("--execute")
 		if replay == 3 {
-			expect.That(d.t, code == exitNothing, "a replay takes an escalated letter: exit code %d\n%s", code, out)
+			expect.That(d.t, code == exitNothing, "a replay took an escalated dead letter: exit code %d\n%s", code, out)
 			break
 		}
 		must.That(d.t, code == 0, "exit code %d\n%s", code, out)
-		again = d.written("dlq", "f-3", replay+2)
+		again = d.waitForDeadLetter("dlq", "f-3", replay+2)
 	}
 	states, _ := d.states()
-	expect.That(d.t, states[id].Status == "replaying" && states[id].ReprocessCount == 2, "the last word of the status topic is the third replay, not what was read since: %+v", states[id])
+	expect.That(d.t, states[id].Status == "replaying" && states[id].ReprocessCount == 2, "want the third replay as last state in the status topic: %+v", states[id])
 }
 
 func sameHeader(a, b kgo.RecordHeader) bool {
 	return a.Key == b.Key && string(a.Value) == string(b.Value)
 }
 
-func connectLetters(t *testing.T, j java) {
-	d := newForeignDesk(t, "connect", "connect-dlq")
-	d.fail("connect", "well", []byte(`{"level":3}`))
-	broken := d.fail("connect", "broken", []byte(`{"level":`))
-	cast := d.fail("connect", "cast", []byte(`{"level":"N/A"}`))
-	refused := d.fail("connect", "refused", []byte(`{"level":-1}`))
-	silent := d.fail("connect", "silent", []byte(`{"level":13}`))
+func connectDeadLetters(t *testing.T, j java) {
+	d := newForeignDLQ(t, "connect", "connect-dlq")
+	d.sendFailing("connect", "well", []byte(`{"level":3}`))
+	broken := d.sendFailing("connect", "broken", []byte(`{"level":`))
+	cast := d.sendFailing("connect", "cast", []byte(`{"level":"N/A"}`))
+	refused := d.sendFailing("connect", "refused", []byte(`{"level":-1}`))
+	silent := d.sendFailing("connect", "silent", []byte(`{"level":13}`))
 	worker := properties(t, map[string]string{
 		"bootstrap.servers": strings.Join(d.set.Brokers, ","), "listeners": "http://127.0.0.1:0", "plugin.discovery": "service_load",
 		"offset.storage.file.filename": filepath.Join(t.TempDir(), "offsets"),
@@ -164,28 +165,28 @@ func connectLetters(t *testing.T, j java) {
 		"errors.tolerance": "all", "errors.deadletterqueue.topic.name": d.topic("connect-dlq"),
 		"errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true",
 	})
-	d.begin(j, "org.apache.kafka.connect.cli.ConnectStandalone", worker, sink)
+	d.startLibrary(j, "org.apache.kafka.connect.cli.ConnectStandalone", worker, sink)
 
 	const dataException = "org.apache.kafka.connect.errors.DataException"
 	noJSON := foreignError{Class: dataException, Code: "JsonEOFException", CauseClass: "com.fasterxml.jackson.core.io.JsonEOFException", Stage: "VALUE_CONVERTER", Message: "Converting byte[] to Kafka Connect data failed due to serialization error: "}
-	d.wants(
-		death{dlq: "connect-dlq", key: "broken", nth: 1, of: broken, dialect: "connect", error: noJSON, golden: "connect-converter"},
-		death{dlq: "connect-dlq", key: "cast", nth: 1, of: cast, dialect: "connect", golden: "connect-transform", error: foreignError{
+	d.wantDeadLetters(
+		wantedDeadLetter{dlq: "connect-dlq", key: "broken", nth: 1, source: broken, dialect: "connect", error: noJSON, golden: "connect-converter"},
+		wantedDeadLetter{dlq: "connect-dlq", key: "cast", nth: 1, source: cast, dialect: "connect", golden: "connect-transform", error: foreignError{
 			Class: dataException, Code: "NumberFormatException", CauseClass: "java.lang.NumberFormatException", Stage: "TRANSFORMATION", Message: "Value (N/A) was out of range for requested data type",
 		}},
-		death{dlq: "connect-dlq", key: "refused", nth: 1, of: refused, dialect: "connect", golden: "connect-put", error: foreignError{
+		wantedDeadLetter{dlq: "connect-dlq", key: "refused", nth: 1, source: refused, dialect: "connect", golden: "connect-put", error: foreignError{
 			Class: "java.lang.IllegalStateException", Code: "ArithmeticException", CauseClass: "java.lang.ArithmeticException", Stage: "TASK_PUT", Message: "no row for level -1",
 		}},
-		death{dlq: "connect-dlq", key: "silent", nth: 1, of: silent, dialect: "connect", golden: "connect-no-message", error: foreignError{
+		wantedDeadLetter{dlq: "connect-dlq", key: "silent", nth: 1, source: silent, dialect: "connect", golden: "connect-no-message", error: foreignError{
 			Class: "java.lang.UnsupportedOperationException", Code: "UnsupportedOperationException", Stage: "TASK_PUT",
 		}},
 	)
-	// Put back with all headers, every one of them is doubled: the last counts.
-	redriven := d.again("connect", d.written("connect-dlq", "broken", 1))
-	d.wants(death{dlq: "connect-dlq", key: "broken", nth: 2, of: redriven, dialect: "connect", error: noJSON, golden: "connect-redriven"})
+	// After a redrive with all headers, every header occurs twice, and the last one counts.
+	redriven := d.redrive("connect", d.waitForDeadLetter("connect-dlq", "broken", 1))
+	d.wantDeadLetters(wantedDeadLetter{dlq: "connect-dlq", key: "broken", nth: 2, source: redriven, dialect: "connect", error: noJSON, golden: "connect-redriven"})
 }
 
-// properties writes a properties file and gives its path.
+// properties writes a properties file and returns its path.
 func properties(t *testing.T, settings map[string]string) string {
 	t.Helper()
 	var text strings.Builder
@@ -197,46 +198,46 @@ func properties(t *testing.T, settings map[string]string) string {
 	return file
 }
 
-func streamsLetters(t *testing.T, j java) {
-	d := newForeignDesk(t, "streams", "streams-dlq", "streams-out")
-	d.fail("streams", "well", four(4))
-	divided := d.fail("streams", "divided", four(0))
-	unread := d.fail("streams", "unread", []byte("N/A"))
-	silent := d.fail("streams", "silent", four(13))
-	d.begin(j, "foreign.StreamsLetters", strings.Join(d.set.Brokers, ","), d.prefix, t.TempDir())
+func streamsDeadLetters(t *testing.T, j java) {
+	d := newForeignDLQ(t, "streams", "streams-dlq", "streams-out")
+	d.sendFailing("streams", "well", int32Bytes(4))
+	divided := d.sendFailing("streams", "divided", int32Bytes(0))
+	unread := d.sendFailing("streams", "unread", []byte("N/A"))
+	silent := d.sendFailing("streams", "silent", int32Bytes(13))
+	d.startLibrary(j, "foreign.StreamsLetters", strings.Join(d.set.Brokers, ","), d.prefix, t.TempDir())
 
 	byZero := foreignError{Class: "java.lang.ArithmeticException", Code: "ArithmeticException", Message: "/ by zero"}
-	d.wants(
-		death{dlq: "streams-dlq", key: "divided", nth: 1, of: divided, dialect: "streams", error: byZero, golden: "streams-processing"},
-		death{dlq: "streams-dlq", key: "unread", nth: 1, of: unread, dialect: "streams", golden: "streams-deserialization", error: foreignError{
+	d.wantDeadLetters(
+		wantedDeadLetter{dlq: "streams-dlq", key: "divided", nth: 1, source: divided, dialect: "streams", error: byZero, golden: "streams-processing"},
+		wantedDeadLetter{dlq: "streams-dlq", key: "unread", nth: 1, source: unread, dialect: "streams", golden: "streams-deserialization", error: foreignError{
 			Class: unreadable, Code: "SerializationException", Message: notFour,
 		}},
-		death{dlq: "streams-dlq", key: "silent", nth: 1, of: silent, dialect: "streams", golden: "streams-no-message", error: foreignError{
+		wantedDeadLetter{dlq: "streams-dlq", key: "silent", nth: 1, source: silent, dialect: "streams", golden: "streams-no-message", error: foreignError{
 			Class: "java.lang.UnsupportedOperationException", Code: "UnsupportedOperationException",
 		}},
 	)
-	// Put back with all headers, every one of them is doubled: the last counts.
-	redriven := d.again("streams", d.written("streams-dlq", "divided", 1))
-	d.wants(death{dlq: "streams-dlq", key: "divided", nth: 2, of: redriven, dialect: "streams", error: byZero, golden: "streams-redriven"})
+	// After a redrive with all headers, every header occurs twice, and the last one counts.
+	redriven := d.redrive("streams", d.waitForDeadLetter("streams-dlq", "divided", 1))
+	d.wantDeadLetters(wantedDeadLetter{dlq: "streams-dlq", key: "divided", nth: 2, source: redriven, dialect: "streams", error: byZero, golden: "streams-redriven"})
 }
 
-// The libraries whose dead letters are read. foreign/pom.xml lists them for Maven.
+// These are the versions of the libraries whose dead letters are read. foreign/pom.xml lists them for Maven.
 const (
 	springKafka  = "4.1.1"
 	foreignKafka = "4.2.1" // Kafka Connect and Kafka Streams
 )
 
-// java is a class path with the programs of the folder foreign, compiled.
+// java is a class path with the compiled programs of the folder foreign.
 type java struct {
 	bin, classes, libs string
 }
 
-// theJava compiles the programs of the folder foreign against the real libraries. Where a real
-// broker is demanded, so are they.
-func theJava(t *testing.T, w *world) java {
+// compileForeign compiles the programs of the folder foreign against the real libraries. If the environment demands a
+// real broker, it demands the libraries too.
+func compileForeign(t *testing.T, w *environment) java {
 	t.Helper()
 	if !w.kafka.Real() {
-		t.Skip("Java's libraries are tried against a real broker only: " + broker.EnvForce + "=kafka demands one")
+		t.Skip("the Java libraries run against a real broker only: " + broker.EnvForce + "=kafka demands one")
 	}
 	pom := must.Get(os.ReadFile(filepath.Join("foreign", "pom.xml")))(t)
 	for _, version := range []string{"<artifactId>spring-kafka</artifactId><version>" + springKafka + "<", "<artifactId>kafka-streams</artifactId><version>" + foreignKafka + "<"} {
@@ -247,25 +248,25 @@ func theJava(t *testing.T, w *world) java {
 		missing = t.Fatalf
 	}
 	if _, err := exec.LookPath("javac"); err != nil {
-		missing("the dead letters of Java's libraries cannot be made: %v", err)
+		missing("cannot run the Java libraries: %v", err)
 	}
 	libs, err := jars.Set{Name: "foreign-spring-kafka-" + springKafka + "-kafka-" + foreignKafka, POM: pom}.Fetch(t.Context(), broker.Forced())
 	if err != nil {
-		missing("the dead letters of Java's libraries cannot be made: %v", err)
+		missing("cannot run the Java libraries: %v", err)
 	}
 	j := java{classes: t.TempDir(), libs: filepath.Join(libs, "*")}
 	if j.bin, err = exec.LookPath("java"); err != nil {
-		t.Fatalf("javac is there and java is not: %v", err)
+		t.Fatalf("javac is installed, but java is not: %v", err)
 	}
 	j.compile(t)
-	said := must.Get(exec.CommandContext(t.Context(), j.bin, "-version").CombinedOutput())(t)
-	version, _, _ := strings.Cut(string(said), "\n")
+	output := must.Get(exec.CommandContext(t.Context(), j.bin, "-version").CombinedOutput())(t)
+	version, _, _ := strings.Cut(string(output), "\n")
 	fmt.Printf("dead letters by: Spring Kafka %s, Kafka Connect %s, Kafka Streams %s on %s\n",
 		springKafka, foreignKafka, foreignKafka, strings.ReplaceAll(version, `"`, ""))
 	return j
 }
 
-// compileAll compiles the programs that a pattern matches.
+// compileAll compiles the programs that match a pattern.
 func (j java) compileAll(t *testing.T, pattern string) {
 	t.Helper()
 	sources, err := filepath.Glob(pattern)

@@ -25,22 +25,22 @@ import (
 	"github.com/switchback-geo/switchback/schemas"
 )
 
-// Ids of schemas in the registry that the producers of the tests use.
+// IDs of the schemas that the producers of the tests use.
 const (
 	knownSchema = 7
-	lostSchema  = 8 // which the registry does not have, until somebody fixes it
+	lostSchema  = 8 // missing in the registry until the test adds it
 )
 
-// registryServer is a schema registry that the consumer reaches over HTTP. It does not answer the first requests for a
-// schema: a registry that restarts.
+// registryServer is a schema registry that the consumer reaches over HTTP. It fails the first requests for a schema, as
+// a restarting registry does.
 func registryServer(t *testing.T, outage int) *srfake.Registry {
 	t.Helper()
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
 	fake.SeedSchema("producer-value", 1, knownSchema, eventSchema(t))
-	var asked atomic.Int64
+	var requests atomic.Int64
 	fake.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasPrefix(r.URL.Path, "/schemas/ids/") || asked.Add(1) > int64(outage) {
+		if !strings.HasPrefix(r.URL.Path, "/schemas/ids/") || requests.Add(1) > int64(outage) {
 			return false
 		}
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -68,14 +68,14 @@ func newCodec(t *testing.T) codec {
 	return codec{decoder, encoder}
 }
 
-// avro writes a feature with a schema of the registry.
+// avro encodes a feature with a schema of the registry.
 func (c codec) avro(t *testing.T, id string, schema int) []byte {
 	t.Helper()
 	f := must.Get(c.decoder.Decode([]byte(feature(id))))(t)
 	return must.Get(c.encoder.Append(envelope.AppendConfluent(nil, schema), f))(t)
 }
 
-// geojson reads an output.
+// geojson decodes an output.
 func (c codec) geojson(t *testing.T, r *kgo.Record) string {
 	t.Helper()
 	must.That(t, len(r.Value) >= 5 && r.Value[0] == 0, "output %s is not framed: %x", r.Key, r.Value[:min(len(r.Value), 8)])
@@ -86,7 +86,7 @@ func (c codec) geojson(t *testing.T, r *kgo.Record) string {
 	return string(text)
 }
 
-// cloudEvent gives the headers of an event in binary mode.
+// cloudEvent returns the headers of an event in binary mode, without the omitted one.
 func cloudEvent(id string, left ...string) []kgo.RecordHeader {
 	var out []kgo.RecordHeader
 	for _, h := range [][2]string{{"ce_specversion", "1.0"}, {"ce_id", "e-" + id}, {"ce_source", "/cadastre"}, {"ce_type", "parcel.changed"}, {"content-type", "application/geo+json"}} {
@@ -97,11 +97,11 @@ func cloudEvent(id string, left ...string) []kgo.RecordHeader {
 	return out
 }
 
-// C-1, C-7, C-4: CloudEvents and Avro come in side by side and go out as Avro. A registry that does not answer costs a retry
-// and no record; a schema that nobody knows, or an event without its attributes, is a dead letter with the bytes that came;
-// and once the schema is there, the replayer says so and puts the letters back.
+// C-1, C-7, C-4: a pipeline reads CloudEvents and Avro side by side and writes Avro. A registry that does not answer
+// costs a retry and no record. A record with an unknown schema, or an event without its attributes, becomes a dead
+// letter with its original bytes. Once the schema exists, the replayer's dry run passes and the replay is delivered.
 func TestFormats_C1_C7(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	const n, bad = 40, 5
 	registry, codec := registryServer(t, 2), newCodec(t)
 	p := newPipe(t, 2*time.Minute, func(s *settings) {
@@ -123,12 +123,12 @@ func TestFormats_C1_C7(t *testing.T) {
 	send("lost", bad, func(id string) []byte { return codec.avro(t, id, lostSchema) }, none)
 	p.sendRecords(sent...)
 
-	s := p.drain().balances(t)
+	s := p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3 * n, Letters: 2 * bad})
-	expect.That(t, s.number(t, "retried") != 0, "the registry's outage cost no retry: was it asked?")
+	expect.That(t, s.number(t, "retried") != 0, "the registry's outage cost no retry")
 	codes := map[string]int{}
-	for _, letter := range p.read(p.topics.DLQ) {
-		code, _ := topiclog.Header(letter, "switchback-error-code")
+	for _, deadLetter := range p.read(p.topics.DLQ) {
+		code, _ := topiclog.Header(deadLetter, "switchback-error-code")
 		codes[code]++
 	}
 	expect.That(t, codes["envelope_malformed"] == bad && codes["schema_unknown"] == bad && len(codes) == 2, "codes of the dead letters: %v", codes)
@@ -138,13 +138,13 @@ func TestFormats_C1_C7(t *testing.T) {
 		registry.SeedSchema("producer-value", 2, lostSchema, eventSchema(t))
 		code, out := p.replay("--code", "schema_unknown")
 		expect.That(t, code == exitRefused && strings.Contains(out, fmt.Sprint(bad)) && !strings.Contains(out, "fails:"), "the dry run: exit code %d\n%s", code, out)
-		p.replays("--code", "schema_unknown", "--execute")
+		p.mustReplay("--code", "schema_unknown", "--execute")
 		p.drain()
 		wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3*n + bad, Letters: 2 * bad, Replays: bad})
 	})
 }
 
-// checkAvroOutputs compares each output with what a GeoJSON pipeline would have written.
+// checkAvroOutputs compares each output with the output of a GeoJSON pipeline.
 func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Registry) {
 	t.Helper()
 	registered, found := registry.GetSchema(p.topics.Output+"-value", 1)
@@ -162,9 +162,9 @@ func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Regis
 	}
 }
 
-// C-1, C-3: a FeatureCollection becomes one output per feature, or one dead letter with the bytes that came.
+// C-1, C-3: a FeatureCollection becomes one output per feature, or one dead letter with the original bytes.
 func TestSplit_C1_C3(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	const n, parts = 20, 7
 	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features\n  collections: all_or_nothing" }).ensure()
 	collection := func(name string, last string) *kgo.Record {
@@ -182,37 +182,37 @@ func TestSplit_C1_C3(t *testing.T) {
 	p.places.Script("c-3.last", misbehave.Status(503)) // one part of one record, once
 	p.sendRecords(append(sent, bad)...)
 
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), n+1, conservation.Place{Output: n, Letters: 1})
 	seen := map[string]bool{}
 	for _, r := range p.read(p.topics.Output) {
 		from, _ := topiclog.Header(r, "switchback-source")
 		part, _ := topiclog.Header(r, "switchback-part")
 		id, _ := topiclog.Header(r, "switchback-feature-id")
-		expect.That(t, id == string(r.Key) && !seen[id] && !strings.HasPrefix(id, "bad"), "output %s of %s, part %s, says it is %q", r.Key, from, part, id)
+		expect.That(t, id == string(r.Key) && !seen[id] && !strings.HasPrefix(id, "bad"), "output %s of %s, part %s, has the feature ID %q", r.Key, from, part, id)
 		seen[string(r.Key)] = true
 	}
 	expect.That(t, len(seen) == n*parts, "%d features in the output, want %d", len(seen), n*parts)
-	letter := p.read(p.topics.DLQ)[0]
-	message, _ := topiclog.Header(letter, "switchback-error-message")
-	expect.That(t, string(letter.Value) == string(bad.Value) && strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)), "the dead letter says %q", message)
+	deadLetter := p.read(p.topics.DLQ)[0]
+	message, _ := topiclog.Header(deadLetter, "switchback-error-message")
+	expect.That(t, string(deadLetter.Value) == string(bad.Value) && strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)), "error message of the dead letter: %q", message)
 }
 
-// perFeature splits collections, whose features end each by itself.
-func perFeature(order string) func(*settings) {
+// splitFeatures splits collections into features that are processed independently.
+func splitFeatures(order string) func(*settings) {
 	return func(s *settings) { s.Source, s.Ordering = "split: features", order }
 }
 
-// partsOf is how many features each collection of a test has.
-const partsOf = 9
+// featuresPerCollection is the number of features of each collection.
+const featuresPerCollection = 9
 
-// mixed makes n collections. Of each, feature 1 is refused by the service, 4 fails transiently once and 6 twice, and 7 has a value
-// that no mapping takes.
-func (p *pipe) mixed(n int) (sent []*kgo.Record) {
+// mixedCollections returns n collections. In each of them, the service refuses feature 1, feature 4 fails transiently
+// once and feature 6 twice, and no mapping accepts a value of feature 7.
+func (p *pipe) mixedCollections(n int) (sent []*kgo.Record) {
 	p.t.Helper()
 	for _, name := range ids("c", n) {
 		var features []string
-		for _, id := range ids(name, partsOf) {
+		for _, id := range ids(name, featuresPerCollection) {
 			features = append(features, feature(id))
 		}
 		features[7] = strings.Replace(features[7], `"level": 3`, `"level": "high"`, 1)
@@ -226,8 +226,8 @@ func (p *pipe) mixed(n int) (sent []*kgo.Record) {
 	return sent
 }
 
-// wantFeatures says that the output has each feature of n collections once, but for those that are left out, and which part of
-// its collection each one is.
+// wantFeatures checks that the output has each feature of n collections once, except the missing ones, with the header
+// of its part.
 func (p *pipe) wantFeatures(n int, left ...int) {
 	p.t.Helper()
 	seen := map[string]int{}
@@ -235,11 +235,11 @@ func (p *pipe) wantFeatures(n int, left ...int) {
 		seen[string(r.Key)]++
 		name := string(r.Key)
 		part, _ := topiclog.Header(r, "switchback-part")
-		expect.Equal(p.t, fmt.Sprintf("%s/%d", name[strings.LastIndexByte(name, '-')+1:], partsOf), part, "output", name, "says that it is part")
+		expect.Equal(p.t, fmt.Sprintf("%s/%d", name[strings.LastIndexByte(name, '-')+1:], featuresPerCollection), part, "part of output", name)
 	}
 	want := map[string]int{}
 	for _, name := range ids("c", n) {
-		for i, id := range ids(name, partsOf) {
+		for i, id := range ids(name, featuresPerCollection) {
 			if !slices.Contains(left, i) {
 				want[id] = 1
 			}
@@ -248,15 +248,15 @@ func (p *pipe) wantFeatures(n int, left ...int) {
 	expect.That(p.t, maps.Equal(seen, want), "%d features in the output, want %d, each once: %v", len(seen), len(want), seen)
 }
 
-// serves lets the service take what it refused.
-func (p *pipe) serves(n int) {
+// acceptRefused lets the service accept the features that it refused.
+func (p *pipe) acceptRefused(n int) {
 	for _, name := range ids("c", n) {
 		p.places.Script(name + "-1")
 	}
 }
 
-// C-1, C-2, C-3, C-4, S4-8: each feature of a collection is delivered, retried and dead-lettered by itself, in every order; what was
-// dead is put back by itself, and every feature is in the output exactly once.
+// C-1, C-2, C-3, C-4, S4-8: in every ordering mode, each feature of a collection is delivered, retried and dead-lettered
+// independently. Each dead letter is replayed independently, and every feature is in the output exactly once.
 func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 	testrun.Fast(t)
 	for _, order := range []string{"none", "latest_wins", "strict", "strict, on_dead_letter: hold_key"} {
@@ -266,24 +266,25 @@ func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 			}
 			t.Parallel()
 			const n = 6
-			p := newPipe(t, time.Minute, perFeature(order)).ensure()
-			p.sendRecords(p.mixed(n)...)
-			s := p.drain().balances(t)
+			p := newPipe(t, time.Minute, splitFeatures(order)).ensure()
+			p.sendRecords(p.mixedCollections(n)...)
+			s := p.drain().wantBalanced(t)
 			expect.That(t, s.number(t, "delivered") == n && s.number(t, "parts_dead_lettered") == 2*n, "summary %v", s)
 			wantTotals(t, p.verify(), 3*n, conservation.Place{Output: n, Letters: 2 * n})
 			p.wantFeatures(n, 1, 7)
 			for _, name := range ids("c", n) {
 				for i, want := range map[int]int{0: 1, 1: 1, 4: 2, 6: 3, 7: 0} {
-					expect.Equal(t, len(p.places.Arrivals(fmt.Sprintf("%s-%d", name, i))), want, "the service was asked", i, name)
+					expect.Equal(t, len(p.places.Arrivals(fmt.Sprintf("%s-%d", name, i))), want, "requests for feature", i, "of", name)
 				}
 			}
-			p.putBack(t, n)
+			p.replayFeatures(t, n)
 		})
 	}
 }
 
-// putBack replays the dead letters of n collections once their causes are gone, first those of the service.
-func (p *pipe) putBack(t *testing.T, n int) {
+// replayFeatures replays the dead letters of n collections. The service's refusals succeed; the unmappable features fail
+// again.
+func (p *pipe) replayFeatures(t *testing.T, n int) {
 	t.Helper()
 	codes := map[string]string{}
 	for _, l := range p.read(p.topics.DLQ) {
@@ -291,13 +292,13 @@ func (p *pipe) putBack(t *testing.T, n int) {
 		codes[part], _ = topiclog.Header(l, "switchback-error-code")
 	}
 	must.That(t, len(codes) == 2, "dead letters of the parts %v", codes)
-	p.serves(n)
-	p.replays("--execute", "--including-failing", "--code", codes["1/9"])
+	p.acceptRefused(n)
+	p.mustReplay("--execute", "--including-failing", "--code", codes["1/9"])
 	p.drain()
 	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 2 * n, Replays: n})
 	p.wantFeatures(n, 7)
 	p.wantStates(n, "reprocessed")
-	p.replays("--execute", "--including-failing", "--code", codes["7/9"]) // dies again, by itself
+	p.mustReplay("--execute", "--including-failing", "--code", codes["7/9"]) // fails again, independently
 	p.drain()
 	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 3 * n, Replays: 2 * n})
 	p.wantFeatures(n, 7)

@@ -27,50 +27,51 @@ func tolerance(keys string) func(*settings) {
 	return func(s *settings) { s.Tolerance = keys }
 }
 
-// S4-1, S1-8: a gate holds the pipeline at the first failure with a listed code. All instances die and are started again: it
-// is still held. After the cause is fixed and the pipeline resumed, everything is delivered at its first attempt.
+// S4-1, S1-8: a gate pauses the pipeline at the first failure with a listed code. All instances die and restart, and the
+// pipeline is still paused. After the cause is fixed and the pipeline resumed, every record is delivered at its first
+// attempt.
 func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
-	beside(t, testrun.Proof)
-	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_forbidden]")).ensure()
+	parallel(t, testrun.Proof)
+	p := newPipe(t, 2*time.Minute, shortSession, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_forbidden]")).ensure()
 	all := ids("g", 300)
 	for i, id := range all {
 		if i%50 == 20 {
 			p.places.Script(id, misbehave.Times(1000, misbehave.Status(403))...)
 		}
 	}
-	first := p.fleet("one", "two")
+	first := p.startAll("one", "two")
 	p.send(all...)
 	for _, i := range first {
 		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`pipeline paused`))
 	}
-	eventually.Until(p.ctx, t, "an order that outlives both", func() (bool, string) { // they have said it before it was written
+	eventually.Until(p.ctx, t, "the pause in the control topic", func() (bool, string) { // the instances log the pause before the order is written
 		now := p.state().State.State
 		return now == "paused", now
 	})
 	p.kill(first...)
-	again := p.holding("one", "two")
+	again := p.startPaused("one", "two")
 	before := len(p.read(p.topics.Output))
 	s := p.state()
 	expect.That(t, s.State.State == "paused" && s.State.Code == "http_forbidden" && strings.HasPrefix(s.State.By, "consumer ") && strings.Contains(s.State.Reason, p.set.ID+"/"), "status: %+v", s)
-	expect.That(t, s.Lag != 0 && before < len(all), "%d of %d delivered while held, lag %d", before, len(all), s.Lag)
+	expect.That(t, s.Lag != 0 && before < len(all), "%d of %d delivered while paused, lag %d", before, len(all), s.Lag)
 	for _, id := range all {
 		p.places.Script(id) // fixed
 	}
-	p.does("resume", "--reason", "permission granted")
-	p.finish(again...)
+	p.runConsumer("resume", "--reason", "permission granted")
+	p.finishResumed(again...)
 	wantTotals(t, p.verify(), len(all), conservation.Place{Output: len(all)})
-	p.triedOnce(p.topics.Output)
+	p.wantFirstAttempts(p.topics.Output)
 	expect.Equal(t, len(p.read(p.topics.DLQ)), 0, "dead letters")
-	trail := p.ordersTrail()
+	trail := p.auditedOrders()
 	expect.That(t, strings.Contains(trail, "paused: ") && strings.HasSuffix(trail, "state_changed: permission granted"), "audit trail of the orders: %s", trail)
 }
 
-// S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after a restart of everything, and the rest flows on.
-// What was delivered of it is in the audit trail. Its letters can be replayed, and what comes later is let through once a
-// person says so.
+// S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after all instances restarted, while other batches
+// are delivered. The audit trail says how many of its records were delivered. The dead letters can be replayed, and an
+// operator can lift the quarantine.
 func TestBatchQuarantine_S4_1(t *testing.T) {
-	beside(t, testrun.Fast)
-	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 20")).ensure()
+	parallel(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, shortSession, tolerance("max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 20")).ensure()
 	batch := func(id string, names []string, level string) {
 		var records []*kgo.Record
 		for _, name := range names {
@@ -86,19 +87,19 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	batch("b-17", ids("x", 60), bad)
 	first.WaitFor(p.ctx, t, first.Stderr, regexp.MustCompile(`batch quarantined[^}]*"batch_id":"b-17"`))
 	trail := p.log.Tail(t, p.topics.Audit)
-	trail.Until(p.ctx, t, "a report of what was delivered", func(seen []*kgo.Record) bool { return reported(t, seen) > 0 })
+	trail.Until(p.ctx, t, "a report of the delivered records", func(seen []*kgo.Record) bool { return reportedDelivered(t, seen) > 0 })
 	p.kill(first)
-	batch("b-17", ids("y", 40), good) // the rest of it, good or not
+	batch("b-17", ids("y", 40), good) // the rest of the batch, whether valid or not
 	batch("fine", ids("g", 40), good)
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
 	s := readSummary(t, r.Stdout)
-	expect.That(t, r.Code == exitPartly && fmt.Sprint(s["quarantined_batches"]) == "[b-17]" && strings.Contains(fmt.Sprint(s["limits_exceeded"]), "batch b-17"), "a run that leaves a quarantined batch behind: %s", r)
+	expect.That(t, r.Code == exitPartial && fmt.Sprint(s["quarantined_batches"]) == "[b-17]" && strings.Contains(fmt.Sprint(s["limits_exceeded"]), "batch b-17"), "a run that leaves a quarantined batch behind: %s", r)
 	quarantined := map[string]int{}
 	for _, r := range p.read(p.topics.DLQ) {
 		quarantined[value(r, "batch-id")+" "+value(r, "switchback-error-code")]++
 	}
-	// What the first instance had mapped when it was killed, and not committed, is refused after it.
-	n, delivered := quarantined["b-17 batch_quarantined"], reported(t, p.read(p.topics.Audit))
+	// The records of the batch that the first instance had mapped but not committed when it was killed are quarantined.
+	n, delivered := quarantined["b-17 batch_quarantined"], reportedDelivered(t, p.read(p.topics.Audit))
 	expect.That(t, len(quarantined) == 1 && n >= 40 && n <= 100-delivered, "dead letters: %v; %d of the batch were reported as delivered", quarantined, delivered)
 	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200 - n, Letters: n})
 	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
@@ -109,14 +110,15 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	p.drain()
 	r = p.run("consumer", "resume", "-c", p.file, "--batch", "b-18", "--reason", "x")
 	expect.That(t, r.Code == 3, "a batch that is not quarantined: %s", r)
-	p.does("resume", "--batch", "b-17", "--reason", "fixed")
+	p.runConsumer("resume", "--batch", "b-17", "--reason", "fixed")
 	batch("b-17", ids("z", 10), good)
 	p.drain()
 	wantTotals(t, p.verify(), 210, conservation.Place{Output: 210, Letters: n, Replays: n})
 }
 
-// reported is how many records of the batch b-17 the instance "one" had delivered, as its latest report says.
-func reported(t *testing.T, trail []*kgo.Record) (n int) {
+// reportedDelivered returns how many records of batch b-17 the instance "one" had delivered, according to its latest
+// report.
+func reportedDelivered(t *testing.T, trail []*kgo.Record) (n int) {
 	t.Helper()
 	says := regexp.MustCompile(`batch b-17 is quarantined; consumer one had delivered (\d+) `)
 	for _, r := range trail {
@@ -128,10 +130,10 @@ func reported(t *testing.T, trail []*kgo.Record) (n int) {
 	return n
 }
 
-// Each rate that is too high ends a bounded run with the exit code 6, and the next run as well, until a person resumes it.
-// What is not finished by then is processed after it.
+// Each exceeded rate ends a bounded run with exit code 6, and the next run as well, until an operator resumes the
+// pipeline. The remaining records are processed after that.
 func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	noLevel := func(id string) string {
 		return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}`, id, id)
 	}
@@ -139,11 +141,11 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 		return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q,"level":1},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,1],[1,0],[0,1],[0,0]]]}}`, id, id)
 	}
 	for name, c := range map[string]struct {
-		tolerance string
-		value     func(id string) string // of every third record
-		script    []misbehave.Answer     // for every third record
-		code      string
-		letters   bool // some records are dead before it is held
+		tolerance   string
+		value       func(id string) string // of every third record
+		script      []misbehave.Answer     // for every third record
+		code        string
+		deadLetters bool // some records are dead letters before the pause
 	}{
 		"S1-8_transient":         {"max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 0.2, min_records: 50", feature, misbehave.Times(2, misbehave.Status(503)), "transient_rate", false},
 		"S4-9_dead_letters":      {"max_null_rate: 1, halt_on_geometry_invalid: false, max_dead_letter_rate: 0.2, min_records: 50", feature, misbehave.Times(2, misbehave.Status(404)), "dead_letter_rate", true},
@@ -172,11 +174,11 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 				s := readSummary(t, r.Stdout)
 				must.That(t, r.Code == 6 && s["status"] == "paused" && strings.Contains(fmt.Sprint(s["reason"]), c.code), "a bounded run beyond a tolerance: %s", r)
 			}
-			letters := len(p.read(p.topics.DLQ))
-			expect.That(t, (letters > 0) == c.letters, "%d dead letters when it was held", letters)
+			deadLetters := len(p.read(p.topics.DLQ))
+			expect.That(t, (deadLetters > 0) == c.deadLetters, "%d dead letters when the pipeline was paused", deadLetters)
 			p.set.Tolerance = tolerant
-			p.write() // what a person decides who accepts the data as they are
-			p.does("resume", "--reason", "accepted")
+			p.write() // the operator decides to accept the data
+			p.runConsumer("resume", "--reason", "accepted")
 			p.drain()
 			account := p.verify()
 			n, sum := account.Totals()
@@ -185,8 +187,8 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 	}
 }
 
-// forged is a record of a producer that claims to be a replay.
-func (p *pipe) forged(id string, level int, headers map[string]string) *kgo.Record {
+// forgedReplay returns a producer's record whose headers claim that it is a replay.
+func (p *pipe) forgedReplay(id string, level int, headers map[string]string) *kgo.Record {
 	r := &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))}
 	for name, value := range headers {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
@@ -194,8 +196,8 @@ func (p *pipe) forged(id string, level int, headers map[string]string) *kgo.Reco
 	return r
 }
 
-// warned drains, and fails unless the consumer warned of a record whose headers it did not believe.
-func (p *pipe) warned(reason string) {
+// drainWithWarning drains the pipeline, and fails unless the consumer warned about headers that it did not trust.
+func (p *pipe) drainWithWarning(reason string) {
 	p.t.Helper()
 	r := p.start("it", "--until-end").Wait(p.ctx, p.t)
 	must.That(p.t, r.Code == 0, "consumer run --until-end: %s", r)
@@ -207,37 +209,37 @@ func (p *pipe) warned(reason string) {
 	p.t.Errorf("no warning with the reason %s:\n%s", reason, r.Stderr)
 }
 
-// S4-6: a producer cannot close a dead letter: neither with forged headers, nor with a replay that it has read and changed.
+// S4-6: a producer cannot close a dead letter, neither with forged headers nor with a modified copy of a replay.
 func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions, s.ReplayKey = 1, strings.Repeat("2a", proof.MinKeyBytes) }).ensure()
-	p.dead(1)
-	letter := p.read(p.topics.DLQ)[0]
-	id, _ := topiclog.Header(letter, "switchback-dead-letter-id")
-	source, _ := topiclog.Header(letter, "switchback-source")
-	p.sendRecords(p.forged("other", 4, map[string]string{
+	p.makeDead(1)
+	deadLetter := p.read(p.topics.DLQ)[0]
+	id, _ := topiclog.Header(deadLetter, "switchback-dead-letter-id")
+	source, _ := topiclog.Header(deadLetter, "switchback-source")
+	p.sendRecords(p.forgedReplay("other", 4, map[string]string{
 		"switchback-dead-letter-id": id, "switchback-source": source, "switchback-replay-id": "forged", "switchback-replay-count": "1",
 	}))
-	p.warned("missing")
+	p.drainWithWarning("missing")
 	states, _ := p.states()
 	expect.That(t, len(states) == 0, "a forged replay changed the state of a dead letter: %+v", states)
 	p.places.Default(misbehave.Status(404))
-	p.replays("--execute")
+	p.mustReplay("--execute")
 	replay := p.read(p.topics.Source)[2]
 	proven, n := topiclog.Header(replay, "switchback-replay-proof")
 	must.Get(proof.ParseKeys(p.set.ReplayKey))(t)[0].Sign(replay)
-	expect.That(t, n == 1 && proven == value(replay, "switchback-replay-proof"), "%d proofs, the first is %q: want that of the key in the environment, %q", n, proven, value(replay, "switchback-replay-proof"))
+	expect.That(t, n == 1 && proven == value(replay, "switchback-replay-proof"), "%d proofs, the first is %q: want the one of the key in the environment, %q", n, proven, value(replay, "switchback-replay-proof"))
 	p.drain()
 	p.wantStates(1, "pending") // it failed again
 	p.places.Default(misbehave.OK())
 	changed := &kgo.Record{Topic: replay.Topic, Key: []byte("another"), Value: []byte(featureAt("another", 9)), Headers: replay.Headers}
 	p.sendRecords(changed)
-	p.warned("invalid")
+	p.drainWithWarning("invalid")
 	p.wantStates(1, "pending")
-	p.replays("--execute")
+	p.mustReplay("--execute")
 	p.drain()
 	p.wantStates(1, "reprocessed")
-	p.sendRecords(&kgo.Record{Topic: replay.Topic, Key: replay.Key, Value: replay.Value, Headers: replay.Headers}) // a copy, its proof is valid
+	p.sendRecords(&kgo.Record{Topic: replay.Topic, Key: replay.Key, Value: replay.Value, Headers: replay.Headers}) // a copy, so its proof is valid
 	p.drain()
 	r := p.run("replayer", "replays", "-c", p.file)
 	expect.That(t, r.Code == 0 && strings.Contains(r.Stderr, "1 outcome not counted"), "replayer replays: %s", r)
@@ -246,28 +248,28 @@ func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
 	expect.That(t, strings.Contains(r.Stdout, `"reprocessed"`), "the copy of an earlier replay changed the state: %s", r)
 }
 
-// wantChains holds the audit trail against its chains, and shows that an event which somebody adds breaks one.
+// wantChains checks that the audit trail's chains verify, and that a forged event breaks one.
 func wantChains(t *testing.T, p *pipe) {
 	t.Helper()
-	p.does("verify", "audit")
+	p.runConsumer("verify", "audit")
 	p.sendRecords(&kgo.Record{Topic: p.topics.Audit, Value: []byte(
 		`{"time":"2026-11-03T04:05:06.000Z","pipeline":"x","source":"","decision":"state_changed","attempt":0,"by":"mallory","chain":{"of":"operators","seq":9,"prev":"","hash":"sha256:00"}}`)})
 	r := p.run("consumer", "verify", "audit", "-c", p.file)
 	expect.That(t, r.Code == 4 && strings.Contains(r.Stdout, "BROKEN"), "consumer verify audit with a forged event: %s", r)
 }
 
-// holds is what an instance says once it obeys an order to hold.
-var holds = regexp.MustCompile(`"msg":"pipeline paused"`)
+// pausedLog matches the log line of an instance that has paused.
+var pausedLog = regexp.MustCompile(`"msg":"pipeline paused"`)
 
-// does runs a command of the consumer, which must succeed.
-func (p *pipe) does(args ...string) proc.Result {
+// runConsumer runs a consumer command and fails the test if the command fails.
+func (p *pipe) runConsumer(args ...string) proc.Result {
 	p.t.Helper()
 	r := p.run("consumer", append(args, "-c", p.file)...)
 	must.That(p.t, r.Code == 0, "consumer %s: %s", strings.Join(args, " "), r)
 	return r
 }
 
-// pipelineStatus is what `consumer status` says.
+// pipelineStatus is the output of `consumer status`.
 type pipelineStatus struct {
 	State struct{ State, Reason, Code, By, At string }
 	Lag   int
@@ -281,25 +283,25 @@ type pipelineStatus struct {
 
 func (p *pipe) state() (s pipelineStatus) {
 	p.t.Helper()
-	r := p.does("status", "-o", "json")
+	r := p.runConsumer("status", "-o", "json")
 	must.Do(p.t, json.Unmarshal([]byte(r.Stdout), &s))
 	return s
 }
 
-// fleet starts instances.
-func (p *pipe) fleet(names ...string) (all []*proc.Process) {
+// startAll starts instances.
+func (p *pipe) startAll(names ...string) (all []*proc.Process) {
 	for _, name := range names {
 		all = append(all, p.start(name))
 	}
 	return all
 }
 
-// holding starts instances and returns once each says that it holds.
-func (p *pipe) holding(names ...string) []*proc.Process {
+// startPaused starts instances and waits until each one has paused.
+func (p *pipe) startPaused(names ...string) []*proc.Process {
 	p.t.Helper()
-	all := p.fleet(names...)
+	all := p.startAll(names...)
 	for _, i := range all {
-		i.WaitFor(p.ctx, p.t, i.Stderr, holds)
+		i.WaitFor(p.ctx, p.t, i.Stderr, pausedLog)
 	}
 	return all
 }
@@ -307,25 +309,25 @@ func (p *pipe) holding(names ...string) []*proc.Process {
 func (p *pipe) kill(instances ...*proc.Process) {
 	p.t.Helper()
 	for _, i := range instances {
-		expect.That(p.t, i.Kill(), "an instance ended by itself")
+		expect.That(p.t, i.Kill(), "an instance exited by itself")
 	}
 }
 
-// finish waits until held instances have heard of the resume, stops them, and drains what is left.
-func (p *pipe) finish(instances ...*proc.Process) {
+// finishResumed waits until paused instances have resumed, stops them, and drains the pipeline.
+func (p *pipe) finishResumed(instances ...*proc.Process) {
 	p.t.Helper()
 	for _, i := range instances {
 		i.WaitFor(p.ctx, p.t, i.Stderr, regexp.MustCompile(`"msg":"pipeline resumed"`))
 	}
 	for _, i := range instances {
 		i.Signal(p.t, syscall.SIGTERM)
-		expect.Equal(p.t, i.Wait(p.ctx, p.t).Code, 0, "an instance that was held and resumed code")
+		expect.Equal(p.t, i.Wait(p.ctx, p.t).Code, 0, "exit code of a resumed instance")
 	}
 	p.drain()
 }
 
-// ordersTrail is what the audit trail says of the pipeline as a whole.
-func (p *pipe) ordersTrail() string {
+// auditedOrders returns the audit events about the pipeline as a whole.
+func (p *pipe) auditedOrders() string {
 	p.t.Helper()
 	var trail []string
 	for _, r := range p.read(p.topics.Audit) {
@@ -339,8 +341,8 @@ func (p *pipe) ordersTrail() string {
 	return strings.Join(trail, "; ")
 }
 
-// triedOnce fails the test when an output or dead letter took another attempt than the first.
-func (p *pipe) triedOnce(topics ...string) {
+// wantFirstAttempts checks that each output or dead letter took only one attempt.
+func (p *pipe) wantFirstAttempts(topics ...string) {
 	p.t.Helper()
 	for _, topic := range topics {
 		for _, r := range p.read(topic) {
@@ -359,28 +361,28 @@ func value(r *kgo.Record, header string) string {
 	return ""
 }
 
-// S1-8, S4-12: what a person orders holds in every instance and over the death of all of them. Nothing is lost or spent
-// meanwhile.
+// S1-8, S4-12: an operator's pause holds for every instance and survives the death of all of them. No record is lost,
+// and no attempt is used.
 func TestPause_S1_8_S4_12(t *testing.T) {
-	beside(t, testrun.Fast)
-	p := newPipe(t, 2*time.Minute, killed).ensure()
+	parallel(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, shortSession).ensure()
 	first, second := ids("a", 120), ids("b", 120)
 	p.places.Script(first[7], misbehave.Status(503)) // one waits in a tier for a while
 	p.send(first...)
 	p.drain()
-	p.does("pause", "--reason", "maintenance of the target", "--actor", "ana")
+	p.runConsumer("pause", "--reason", "maintenance of the target", "--actor", "ana")
 	p.send(second...)
-	p.kill(p.holding("one", "two")...)
-	again := p.holding("one", "two", "three")
+	p.kill(p.startPaused("one", "two")...)
+	again := p.startPaused("one", "two", "three")
 	s := p.state()
 	expect.That(t, s.State.State == "paused" && s.State.Reason == "maintenance of the target" && s.State.By == "ana" && s.State.Code == "operator" && s.Lag >= len(second), "status: %+v", s)
-	expect.Equal(t, len(p.read(p.topics.Output)), len(first), "outputs while held")
+	expect.Equal(t, len(p.read(p.topics.Output)), len(first), "outputs while paused")
 	r := p.start("bounded", "--until-end", "--summary", "-").Wait(p.ctx, t)
-	expect.That(t, r.Code == 6 && readSummary(t, r.Stdout)["status"] == "paused", "a bounded run of a held pipeline: %s", r)
-	p.does("resume", "--reason", "target is back", "--actor", "ben")
-	p.finish(again...)
+	expect.That(t, r.Code == 6 && readSummary(t, r.Stdout)["status"] == "paused", "a bounded run of a paused pipeline: %s", r)
+	p.runConsumer("resume", "--reason", "target is back", "--actor", "ben")
+	p.finishResumed(again...)
 	s = p.state()
 	expect.That(t, s.State.State == "running" && s.State.By == "ben" && s.Lag == 0, "status: %+v", s)
 	wantTotals(t, p.verify(), 240, conservation.Place{Output: 240})
-	expect.Equal(t, p.ordersTrail(), "paused: maintenance of the target; state_changed: target is back", "audit trail of the orders")
+	expect.Equal(t, p.auditedOrders(), "paused: maintenance of the target; state_changed: target is back", "audit trail of the orders")
 }

@@ -25,12 +25,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// S4-12: SIGTERM lets what is in flight finish, commits it, and exits 0.
-// stopping is what a consumer says when it has been told to stop.
+// stopping matches what a consumer prints when it received a signal to stop.
 var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
 
+// S4-12: after SIGTERM, a consumer finishes what is in flight, commits it, and exits with code 0.
 func TestSigterm_S4_12(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
 	release := make(chan struct{})
 	p.places.Script("slow", misbehave.Answer{Status: 200, Hold: release})
@@ -39,7 +39,7 @@ func TestSigterm_S4_12(t *testing.T) {
 	p.places.UntilArrivals(p.ctx, t, "slow", 1)
 	consumer.Signal(t, syscall.SIGTERM)
 	close(release)
-	expect.Equal(t, consumer.Wait(p.ctx, t).Code, 0, "after SIGTERM code")
+	expect.Equal(t, consumer.Wait(p.ctx, t).Code, 0, "exit code after SIGTERM")
 	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
 	expect.Equal(t, len(p.places.Arrivals("slow")), 1, "requests")
 	p.members(0)
@@ -47,25 +47,25 @@ func TestSigterm_S4_12(t *testing.T) {
 
 // S2-7: a port in use is named, with the flag or key that changes it.
 func TestPortInUse_S2_7(t *testing.T) {
-	beside(t, testrun.Fast)
-	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer taken.Close()
-	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = taken.Addr().String() }).ensure()
+	parallel(t, testrun.Fast)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer listener.Close()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = listener.Addr().String() }).ensure()
 	r := p.run("consumer", "run", "-c", p.file)
-	expect.That(t, r.Code == 1 && strings.Contains(r.Stderr, taken.Addr().String()) && strings.Contains(r.Stderr, "--metrics"), "want exit code 1 and a line that names %s and the flag --metrics: %s", taken.Addr(), r)
+	expect.That(t, r.Code == 1 && strings.Contains(r.Stderr, listener.Addr().String()) && strings.Contains(r.Stderr, "--metrics"), "want exit code 1 and a line that names %s and the flag --metrics: %s", listener.Addr(), r)
 }
 
-// S4-12: a second signal leaves at once, whatever is in flight, with the exit
-// code that shells give a signal; nothing is lost.
+// S4-12: a second signal exits at once, whatever is in flight, with the exit code that shells use for the signal. No
+// record is lost.
 func TestSecondSignal_S4_12(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		code   int
 	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPipe(t, time.Minute, killed, func(s *settings) { s.Timeout, s.Shutdown = "55s", "1h" }).ensure() // only the second signal ends the request
+			p := newPipe(t, time.Minute, shortSession, func(s *settings) { s.Timeout, s.Shutdown = "55s", "1h" }).ensure() // only the second signal ends the request
 			p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
 			consumer := p.start("it")
 			p.send("stuck")
@@ -73,20 +73,21 @@ func TestSecondSignal_S4_12(t *testing.T) {
 			consumer.Signal(t, c.signal)
 			consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
 			stopped := time.Now()
-			eventually.Until(p.ctx, t, "the end of the time in which a signal that comes again is the same", func() (bool, string) {
+			eventually.Until(p.ctx, t, "the end of the window in which a repeated signal counts as one", func() (bool, string) {
 				return time.Since(stopped) > 200*time.Millisecond, ""
 			})
 			consumer.Signal(t, c.signal)
-			expect.Equal(t, consumer.Wait(p.ctx, t).Code, c.code, "want exit code")
+			expect.Equal(t, consumer.Wait(p.ctx, t).Code, c.code, "exit code")
 			p.drain()
 			wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
 		})
 	}
 }
 
-// S4-12, S4-5: SIGHUP takes up what can change in a running consumer, names what needs a restart, and never ends it.
+// S4-12, S4-5: SIGHUP applies the settings that a running consumer can change, names those that need a restart, and
+// never ends the consumer.
 func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
 	rewrite := func(old, changed string) {
 		t.Helper()
@@ -114,14 +115,14 @@ func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
 	consumer.Signal(t, syscall.SIGHUP)
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`SIGHUP: the configuration is not reloaded.*pipeline\.retry_policy\.max_attempts`))
 	p.send("b")
-	output.Until(p.ctx, t, "output after a file with a fault", func(seen []*kgo.Record) bool { return len(seen) == 2 })
+	output.Until(p.ctx, t, "an output after an invalid file", func(seen []*kgo.Record) bool { return len(seen) == 2 })
 	p.stop(consumer)
 }
 
-// S4-12: two bounded runs of one group share the work; each ends when the group
-// as a whole is done, with a summary of its own part.
+// S4-12: two bounded runs of one group share the work. Each ends when the group has nothing left to do, with a summary
+// of its own part.
 func TestTwoBoundedRuns_S4_12(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n = 400
 	all := ids("s", n)
@@ -138,20 +139,20 @@ func TestTwoBoundedRuns_S4_12(t *testing.T) {
 	}
 	delivered := 0
 	for file, run := range runs {
-		expect.Equal(t, run.Wait(p.ctx, t).Code, 0, "a bounded run code")
+		expect.Equal(t, run.Wait(p.ctx, t).Code, 0, "exit code of a bounded run")
 		text := must.Get(os.ReadFile(file))(t)
 		s := readSummary(t, string(text))
 		delivered += s.number(t, "delivered")
 		expect.That(t, s["status"] == "completed" && s.number(t, "waiting") == 0, "summary: %v", s)
 	}
-	expect.That(t, delivered == n, "the summaries tell of %d deliveries, want %d", delivered, n)
+	expect.That(t, delivered == n, "the summaries have %d deliveries, want %d", delivered, n)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 }
 
-// S4-12, S4-13: a run that is done, but with too many dead letters or too late, ends with a code of its own, and its log
-// tells counts, limits and checkpoint.
+// S4-12, S4-13: a bounded run that completes, but with too many dead letters or too late, has its own exit code. Its log
+// has counts, limits and checkpoint.
 func TestRunLimits_S4_12_S4_13(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
 	all := ids("l", 40)
 	for _, id := range all[:8] {
@@ -165,26 +166,25 @@ func TestRunLimits_S4_12_S4_13(t *testing.T) {
 		"8 of 40 records are dead letters", "the service level is 0.001 s", `"msg":"service level missed`, `"msg":"batch complete"`,
 		`"dead_lettered_total":8`, `"dlq_rate_tolerated":0.1`, `"checkpoint":{`, `"run_id":"night-7"`,
 	} {
-		expect.That(t, strings.Contains(r.Stderr, part), "no word of %s in\n%s", part, r.Stderr)
+		expect.That(t, strings.Contains(r.Stderr, part), "%s is missing in\n%s", part, r.Stderr)
 	}
 	r = p.start("it", "--until-end", "--max-dlq-rate", "0.1", "--sla", "5m").Wait(p.ctx, t)
 	expect.That(t, r.Code == 0, "a run with nothing to do is within its limits: %s", r)
 	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, Letters: 8})
 }
 
-var served = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
+var metricsServed = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
 
-// S2-7: the running consumer says how it is and what it has done; the figures are
-// those of the topics.
+// S2-7: the running consumer serves its health and its metrics, and the metrics match the topics.
 func TestMetrics_S2_7(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
 	p.places.Script("once", misbehave.Status(503))
 	p.places.Script("gone", misbehave.Status(404), misbehave.Status(404))
 	p.send("fine", "gone")
 	p.drain()
 	consumer := p.start("it")
-	address := p.address(consumer)
+	address := p.metricsAddress(consumer)
 	if code, body := p.get(address, "/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
@@ -192,9 +192,9 @@ func TestMetrics_S2_7(t *testing.T) {
 		code, body := p.get(address, "/readyz")
 		return code == http.StatusOK, fmt.Sprint(code, " ", body)
 	})
-	p.shows(address, `switchback_dead_letters_pending{pipeline="[^"]+"} 1`)
+	p.untilMetrics(address, `switchback_dead_letters_pending{pipeline="[^"]+"} 1`)
 	p.send("well", "once", "gone")
-	p.shows(address,
+	p.untilMetrics(address,
 		`switchback_records_consumed_total{pipeline="[^"]+"} 3`,
 		`switchback_records_delivered_total{pipeline="[^"]+"} 2`,
 		`switchback_records_retried_total{pipeline="[^"]+",tier="`+regexp.QuoteMeta(p.topics.Tiers[0])+`"} 1`,
@@ -204,8 +204,8 @@ func TestMetrics_S2_7(t *testing.T) {
 	p.stop(consumer)
 }
 
-// shows waits until a consumer serves these metrics.
-func (p *pipe) shows(address string, lines ...string) {
+// untilMetrics waits until a consumer serves these metrics.
+func (p *pipe) untilMetrics(address string, lines ...string) {
 	p.t.Helper()
 	for _, line := range lines {
 		whole := regexp.MustCompile("(?m)^" + line + "$")
@@ -216,7 +216,7 @@ func (p *pipe) shows(address string, lines ...string) {
 	}
 }
 
-// get asks the consumer's HTTP server; a failure is an answer with code 0.
+// get sends a request to the consumer's HTTP server. It returns code 0 for a failed request.
 func (p *pipe) get(address, path string) (code int, body string) {
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
@@ -234,9 +234,9 @@ func (p *pipe) get(address, path string) (code int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// address is where a consumer serves its metrics.
-func (p *pipe) address(consumer *proc.Process) (address string) {
+// metricsAddress returns the address of a consumer's metrics.
+func (p *pipe) metricsAddress(consumer *proc.Process) (address string) {
 	p.t.Helper()
-	must.Do(p.t, json.Unmarshal([]byte(consumer.WaitFor(p.ctx, p.t, consumer.Stderr, served)[1]), &address))
+	must.Do(p.t, json.Unmarshal([]byte(consumer.WaitFor(p.ctx, p.t, consumer.Stderr, metricsServed)[1]), &address))
 	return address
 }

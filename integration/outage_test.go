@@ -22,21 +22,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// breakered gives the step for place names a circuit breaker.
-func (p *pipe) breakered(failures int, cooldown time.Duration) *pipe {
+// addBreaker gives the step for place names a circuit breaker.
+func (p *pipe) addBreaker(failures int, cooldown time.Duration) *pipe {
 	p.t.Helper()
 	text := must.Get(os.ReadFile(p.file))(p.t)
 	with := fmt.Sprintf("/place?id={properties.id}\", breaker: { preset: standard, failures: %d, window: 60s, cooldown: %s, successes: 2 }", failures, cooldown)
 	changed := strings.Replace(string(text), "/place?id={properties.id}\"", with, 1)
-	must.That(p.t, changed != string(text), "the pipeline file has no step to give a breaker to")
+	must.That(p.t, changed != string(text), "the pipeline file has no step for a breaker")
 	must.Do(p.t, os.WriteFile(p.file, []byte(changed), 0o644))
 	return p
 }
 
-// S4-5, S3-5: a dependency that is down, by its answers and by silence, leaves the DLQ empty and the attempts as they
-// were; it is asked again and again, and afterwards everything is delivered, in source order.
+// S4-5, S3-5: while a dependency fails or hangs, no record becomes a dead letter or uses an attempt. The breaker probes
+// the dependency, and afterwards everything is delivered in source order.
 func TestOutage_S4_5_S3_5(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	for name, down := range map[string]misbehave.Answer{
 		"503":    misbehave.Status(503),
 		"resets": {Reset: true},
@@ -55,7 +55,7 @@ func TestOutage_S4_5_S3_5(t *testing.T) {
 func testOutage(t *testing.T, down misbehave.Answer) {
 	t.Helper()
 	const failures, probes, keys, before, levels = 5, 3, 50, 2, 10
-	p := newPipe(t, 3*time.Minute, func(s *settings) { s.Ordering, s.Timeout = "strict", "5s" }).breakered(failures, time.Second).ensure()
+	p := newPipe(t, 3*time.Minute, func(s *settings) { s.Ordering, s.Timeout = "strict", "5s" }).addBreaker(failures, time.Second).ensure()
 	names := ids("o", keys)
 	output := p.log.Tail(t, p.topics.Output)
 	p.sendLevels(names, 0, before)
@@ -64,9 +64,9 @@ func testOutage(t *testing.T, down misbehave.Answer) {
 	p.places.Default(down)
 	p.sendLevels(names, before, levels)
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"circuit_open":true`))
-	opened := p.asked(names)
+	opened := p.requests(names)
 	eventually.Until(p.ctx, t, "some probes of the service that is down", func() (bool, string) {
-		n := p.asked(names) - opened
+		n := p.requests(names) - opened
 		return n >= probes, fmt.Sprint(n)
 	})
 	p.places.Default(misbehave.OK())
@@ -80,7 +80,7 @@ func testOutage(t *testing.T, down misbehave.Answer) {
 			spent += failedAttempts(t, r)
 		}
 	}
-	expect.That(t, spent < failures, "the outage spent %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
+	expect.That(t, spent < failures, "the outage used %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
 	wantCircuitLog(t, r.Stderr)
 }
 
@@ -103,7 +103,7 @@ func levelOf(t *testing.T, r *kgo.Record) int {
 	return f.Properties.Level
 }
 
-// failedAttempts is how many attempts a delivered record had before the one that delivered it.
+// failedAttempts returns the number of failed attempts of a delivered record.
 func failedAttempts(t *testing.T, r *kgo.Record) int {
 	t.Helper()
 	text, n := topiclog.Header(r, "switchback-attempt")
@@ -114,33 +114,33 @@ func failedAttempts(t *testing.T, r *kgo.Record) int {
 	return attempt - 1
 }
 
-// asked is how often the service was asked.
-func (p *pipe) asked(names []string) (n int) {
+// requests returns how many requests the service received for these features.
+func (p *pipe) requests(names []string) (n int) {
 	for _, id := range names {
 		n += len(p.places.Arrivals(id))
 	}
 	return n
 }
 
-// wantCircuitLog looks for the breaker in the log: it opens first and is closed at the end (S3-5).
+// wantCircuitLog checks the log: the breaker opens first and is closed at the end (S3-5).
 func wantCircuitLog(t *testing.T, stderr string) {
 	t.Helper()
 	var states []bool
 	for line := range strings.Lines(stderr) {
-		var said struct {
+		var entry struct {
 			Open *bool `json:"circuit_open"`
 		}
-		if json.Unmarshal([]byte(line), &said) == nil && said.Open != nil {
-			states = append(states, *said.Open)
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Open != nil {
+			states = append(states, *entry.Open)
 		}
 	}
-	expect.That(t, len(states) >= 2 && states[0] && !states[len(states)-1], "the log says circuit_open %v, want true at first and false at last", states)
+	expect.That(t, len(states) >= 2 && states[0] && !states[len(states)-1], "circuit_open in the log: %v, want true at first and false at last", states)
 }
 
-// S3-1, S4-14: a source topic that is deleted and re-created has offsets that the ledger and the state remember from the topic
-// before. The consumer stops and says so. After the adoption every new event is delivered, and so is what waited.
+// S3-1, S4-14: after the source topic was deleted and re-created, the ledger and the state topic have offsets of the old
+// topic. The consumer stops and says so. After the adoption, every new event and every waiting record is delivered.
 func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second)).ensure()
 	all := ids("f", 30)
 	p.places.Script("waits", misbehave.Status(503), misbehave.Status(503), misbehave.OK())
@@ -172,7 +172,8 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 	expect.That(t, done.Code == 0 && strings.Contains(done.Stdout, "nothing to adopt"), "a second plan: %s", done)
 }
 
-// leaveWaiting has a consumer deliver the given features, while one of them waits in a tier, and stops it then.
+// leaveWaiting runs a consumer until it has delivered the given features while one feature waits in a tier, and returns
+// the number of waiting records.
 func (p *pipe) leaveWaiting(waits string, delivered ...string) (waiting int) {
 	p.t.Helper()
 	p.send(append(delivered, waits)...)
@@ -184,19 +185,19 @@ func (p *pipe) leaveWaiting(waits string, delivered ...string) (waiting int) {
 	return len(delivered) + 1 - len(p.read(p.topics.Output))
 }
 
-// recreateSource deletes the source topic and makes one of the same name, as an operator does.
+// recreateSource deletes and re-creates the source topic.
 func (p *pipe) recreateSource() {
 	p.t.Helper()
 	must.Do(p.t, p.log.Delete(p.ctx, p.topics.Source))
-	p.log = topiclog.Connect(p.t, p.set.Brokers) // a client takes the topic for the one that it knows
+	p.log = topiclog.Connect(p.t, p.set.Brokers) // the previous client has the deleted topic's metadata
 	settings := map[string]string{"max.message.bytes": fmt.Sprint(12 << 20)}
 	must.Do(p.t, p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings))
 }
 
-// S3-1, S4-14: a group that was empty for longer than offsets.retention.minutes has no commits any more. The memory knows where
-// it was: nothing is delivered twice, nothing out of its order.
+// S3-1, S4-14: a group that was empty for longer than offsets.retention.minutes loses its commits. The consumer resumes
+// from the checkpoint in the state topic: no record is delivered twice or out of order.
 func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	own, err := broker.Own(t.Context(), broker.OwnOptions{Settings: map[string]string{
 		"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000",
 	}})
@@ -217,7 +218,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	})
 	p.send(ids("n", 20)...)
 	r := p.start("it", "--until-end").Wait(p.ctx, t)
-	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "goes on from the checkpoint"), "want a run that says from where it goes on: %s", r)
+	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "goes on from the checkpoint"), "want a run that logs where it resumes: %s", r)
 	expect.Equal(t, len(p.read(p.topics.Output)), len(all)+20+1, "outputs")
 	wantTotals(t, p.verify(), len(all)+20+1, conservation.Place{Output: len(all) + 20 + 1})
 }

@@ -34,9 +34,9 @@ type settings struct {
 	ID, Places      string
 	Brokers         []string
 	Kafka           string // further keys of kafka
-	Transform       string // of transform
+	Transform       string // further keys of transform
 	Metrics         string
-	ReplayKey       string // in the environment of the commands; "" leaves the key to the control topic
+	ReplayKey       string // in the environment of the commands; if empty, the key is in the control topic
 	MaxAttempts     int
 	Tiers           []time.Duration
 	Partitions      int
@@ -49,11 +49,11 @@ type settings struct {
 	Timeout         string // of one request for a place name
 	Ordering        string
 	Dedupe          string // window
-	Source, More    string // further keys: of source, and of the file
+	Source, More    string // further keys of source, and of the file
 	Tolerance       string // the keys of pipeline.tolerance, as a flow mapping
 	Rules           string // of pipeline.retry_policy, as a flow sequence
-	SinkKey         string // sink.key, where there is a table
-	SQL             string // the keys of a lookup that takes the place of the service for place names, as a flow mapping
+	SinkKey         string // sink.key, if there is a table
+	SQL             string // the keys of a lookup that replaces the service for place names, as a flow mapping
 }
 
 var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
@@ -94,34 +94,33 @@ enrich:
 metrics: { listen: "{{.Metrics}}" }
 `))
 
-// pipe is one pipeline of one test: topics and group of its own, its file, and
-// the service that it asks for place names.
+// pipe is the pipeline of one test, with its own topics, group, file and service for place names.
 type pipe struct {
-	t      *testing.T
-	ctx    context.Context
-	world  *world
-	log    *topiclog.Cluster
-	places *misbehave.Server
-	topics conservation.Pipeline
-	status string // topic of the letters' states
-	set    settings
-	file   string
+	t           *testing.T
+	ctx         context.Context
+	environment *environment
+	log         *topiclog.Cluster
+	places      *misbehave.Server
+	topics      conservation.Pipeline
+	statusTopic string // topic of the dead letters' states
+	set         settings
+	file        string
 }
 
-// newPipe writes the file and has the consumer create the topics. The bound is the time that the test takes at most on an
-// idle machine. It only ends what hangs.
+// newPipe writes the pipeline file. The bound is the longest time that the test takes on an idle machine, and only ends
+// tests that hang.
 func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe {
 	t.Helper()
-	return newPipeOn(t, theWorld(t).kafka.Addrs, bound, change...)
+	return newPipeOn(t, sharedEnvironment(t).kafka.Addrs, bound, change...)
 }
 
-// newPipeOn is a pipe on other brokers than those that the tests share.
+// newPipeOn is newPipe on other brokers than the shared ones.
 func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...func(*settings)) *pipe {
 	t.Helper()
-	w := theWorld(t) // not within the bound: building the commands takes what it takes
+	w := sharedEnvironment(t) // not within the bound, because building the commands may take long
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(bound))
 	t.Cleanup(cancel)
-	p := &pipe{t: t, ctx: ctx, world: w, log: topiclog.Connect(t, brokers), places: misbehave.New(t)}
+	p := &pipe{t: t, ctx: ctx, environment: w, log: topiclog.Connect(t, brokers), places: misbehave.New(t)}
 	p.set = settings{
 		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3, Replicas: 1,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
@@ -136,19 +135,19 @@ func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...fu
 	for _, d := range p.set.Tiers {
 		p.topics.Tiers = append(p.topics.Tiers, id+".retry-"+d.String())
 	}
-	p.status = id + ".dlq-status"
+	p.statusTopic = id + ".dlq-status"
 	p.write()
 	return p
 }
 
-// tolerant lets a test make as many things fail as it needs. What is not tolerated has tests of its own.
+// tolerant disables all error thresholds. Tests of the thresholds override it.
 const tolerant = "max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1"
 
-// Base is base_delay_seconds, which is the first tier.
+// Base returns base_delay_seconds, the delay of the first tier.
 func (s settings) Base() float64 { return s.Tiers[0].Seconds() }
 
-// killed makes the group notice a killed consumer as soon as brokers allow it.
-func killed(s *settings) { s.Session = "6s" }
+// shortSession sets the shortest session timeout that brokers allow.
+func shortSession(s *settings) { s.Session = "6s" }
 
 // tiers sets the delays of the tiers.
 func tiers(delays ...time.Duration) func(*settings) {
@@ -163,20 +162,19 @@ func (p *pipe) write() {
 	must.Do(p.t, os.WriteFile(p.file, text.Bytes(), 0o644))
 }
 
-// ensure creates the source, which is the producer's, and then has the consumer
-// create all the others.
+// ensure creates the source topic, as the producer's owner does, and then runs `topics ensure` for all others.
 func (p *pipe) ensure() *pipe {
 	p.t.Helper()
 	settings := map[string]string{"max.message.bytes": fmt.Sprint(12 << 20)}
 	must.Do(p.t, p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings))
-	p.does("topics", "ensure")
+	p.runConsumer("topics", "ensure")
 	return p
 }
 
 func (p *pipe) spec(command string, args ...string) proc.Spec {
-	// The index of this pipeline's dead letters is not one of the machine's user.
+	// The pipeline's index of dead letters is separate from the index of the machine's user.
 	index := "SWITCHBACK_REPLAYER_INDEX_FILE=" + filepath.Join(filepath.Dir(p.file), "dead-letters.sqlite")
-	return proc.Spec{Path: p.world.commands[command], Args: args, Dir: p.t.TempDir(), Env: []string{index, proof.Variable + "=" + p.set.ReplayKey}}
+	return proc.Spec{Path: p.environment.commands[command], Args: args, Dir: p.t.TempDir(), Env: []string{index, proof.Variable + "=" + p.set.ReplayKey}}
 }
 
 // run runs a command to its end.
@@ -185,8 +183,7 @@ func (p *pipe) run(command string, args ...string) proc.Result {
 	return proc.Run(p.ctx, p.t, p.spec(command, args...))
 }
 
-// start starts a consumer that runs until it is stopped, under a name of its own
-// in the group.
+// start starts a consumer under its own instance name.
 func (p *pipe) start(instance string, args ...string) *proc.Process {
 	p.t.Helper()
 	spec := p.spec("consumer", append([]string{"run", "-c", p.file}, args...)...)
@@ -202,7 +199,7 @@ func (p *pipe) drain() summary {
 	return readSummary(p.t, r.Stdout)
 }
 
-// feature is a GeoJSON point. Its odd spacing shows where bytes were not kept.
+// feature is a GeoJSON point. Its odd spacing reveals bytes that were not preserved.
 func feature(id string) string { return featureAt(id, 3) }
 
 // featureAt is another version of the same feature.
@@ -210,7 +207,7 @@ func featureAt(id string, level int) string {
 	return fmt.Sprintf(`{ "type":"Feature",  "id":%q, "properties":{"level": %d,"id":%q }, "geometry":{"coordinates":[11.50, 48.1],"type":"Point"}}`, id, level, id)
 }
 
-// ids are n names of features.
+// ids returns n names of features.
 func ids(prefix string, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -219,13 +216,13 @@ func ids(prefix string, n int) []string {
 	return out
 }
 
-// send produces features, each keyed by its id, with the headers of a producer.
+// send produces features, each keyed by its ID, with the headers of a producer.
 func (p *pipe) send(ids ...string) []*kgo.Record {
 	p.t.Helper()
 	return p.sendRecords(p.records(ids...)...)
 }
 
-// records are what send produces.
+// records returns the records that send produces.
 func (p *pipe) records(ids ...string) []*kgo.Record {
 	records := make([]*kgo.Record, len(ids))
 	for i, id := range ids {
@@ -248,16 +245,16 @@ func (p *pipe) read(topic string) []*kgo.Record {
 	return must.Get(p.log.Read(p.ctx, topic))(p.t)
 }
 
-// verify proves conservation over the topics as they are now, and wants the command that operators have to find nothing wrong either.
+// verify checks conservation over the topics, and that `consumer verify records` finds no violation either.
 func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 	p.t.Helper()
 	account := must.Get(conservation.Take(p.ctx, p.log, p.topics, seen...))(p.t)
 	account.Verify(p.t)
-	p.does("verify", "records")
+	p.runConsumer("verify", "records")
 	return account
 }
 
-// wantTotals compares what the topics hold with what the test expects.
+// wantTotals compares the counts of the topics with the expected ones.
 func wantTotals(t *testing.T, account *conservation.Account, inputs int, want conservation.Place) {
 	t.Helper()
 	n, sum := account.Totals()
@@ -286,23 +283,22 @@ func (s summary) number(t *testing.T, key string) int {
 	return int(n)
 }
 
-// balances holds the summary to its equation, which is that of a run that no
-// waiting records of an earlier one fell to.
-func (s summary) balances(t *testing.T) summary {
+// wantBalanced checks that the summary's counts add up to the consumed records. This holds only for runs that start
+// without waiting records.
+func (s summary) wantBalanced(t *testing.T) summary {
 	t.Helper()
 	sum := 0
 	for _, key := range []string{"delivered", "dead_lettered", "duplicates", "superseded", "filtered", "waiting"} {
 		sum += s.number(t, key)
 	}
-	expect.Equal(t, s.number(t, "consumed"), sum, "the summary does", s)
+	expect.Equal(t, s.number(t, "consumed"), sum, "records in the places of the summary", s)
 	return s
 }
 
-// world is what the tests share: one broker and one build of the commands. It is
-// made by the first test that asks for it and not in TestMain: `go test` notes
-// which files and variables a result depends on only while tests run, and would
-// else answer with the result of another broker or of older commands.
-type world struct {
+// environment is what the tests share: one broker and one build of the commands. The first test that needs it creates
+// it. TestMain must not: `go test` tracks the files and variables that a result depends on only while tests run, and
+// would otherwise reuse cached results of another broker or of older commands.
+type environment struct {
 	kafka    *broker.Broker
 	commands proc.Binaries
 	dir      string
@@ -310,16 +306,16 @@ type world struct {
 
 var shared struct {
 	sync.Once
-	world
+	environment
 	err error
 }
 
-// together is how many parallel tests run at a time at least. For most of their time they wait for pauses, tiers and leases
-// of the processes that they start.
-const together = 8
+// parallelTests is the minimum number of tests that run in parallel. Tests spend most of their time waiting for
+// processes that pause, wait for tiers or hold leases.
+const parallelTests = 8
 
 func TestMain(m *testing.M) {
-	testrun.Together(together)
+	testrun.Together(parallelTests)
 	code := m.Run()
 	if err := shared.end(); err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
@@ -328,20 +324,20 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theWorld returns what the tests share and fails the test when it cannot be had.
-func theWorld(t *testing.T) *world {
+// sharedEnvironment returns what the tests share, and fails the test if it is unavailable.
+func sharedEnvironment(t *testing.T) *environment {
 	t.Helper()
 	shared.Do(func() {
-		if shared.err = shared.begin(); shared.err == nil {
+		if shared.err = shared.startReady(); shared.err == nil {
 			fmt.Println(shared.kafka)
 		}
 	})
 	must.That(t, shared.err == nil, "%v", shared.err)
-	return &shared.world
+	return &shared.environment
 }
 
-func (w *world) begin() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // a first run may fetch Kafka
+func (w *environment) startReady() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // the first run may download Kafka
 	defer cancel()
 	if w.dir, err = os.MkdirTemp("", "switchback-commands-"); err != nil {
 		return err
@@ -355,7 +351,7 @@ func (w *world) begin() (err error) {
 	return nil
 }
 
-func (w *world) end() error {
+func (w *environment) end() error {
 	var closed error
 	if w.kafka != nil {
 		closed = w.kafka.Close()
@@ -363,8 +359,8 @@ func (w *world) end() error {
 	return errors.Join(closed, os.RemoveAll(w.dir))
 }
 
-// beside marks a test by its tier, lets it run beside others, and looks for what it needs.
-func beside(t *testing.T, tier func(testing.TB), needs ...func(*testing.T)) {
+// parallel marks a test with its tier, makes it parallel, and checks its needs.
+func parallel(t *testing.T, tier func(testing.TB), needs ...func(*testing.T)) {
 	t.Helper()
 	tier(t)
 	t.Parallel()

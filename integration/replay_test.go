@@ -24,23 +24,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// exitNothing is the exit code of a command that found nothing to do
-// (architecture, section 9), exitPartly that of one that did a part; exitRefused
-// that of one that needs --execute, --all or --expect, or was taken over before it changed anything; exitStopped that of one that was later.
+// These exit codes are defined in architecture, section 9. exitNothing: the command found nothing to do. exitPartial: it
+// did only a part. exitRefused: it needs --execute, --all or --expect, or another replayer took over before it changed
+// anything. exitStopped: another replayer took over later.
 const (
 	exitNothing = 3
-	exitPartly  = 4
+	exitPartial = 4
 	exitRefused = 5
 	exitStopped = 6
 )
 
-// dead makes n dead letters whose cause is then fixed.
-func (p *pipe) dead(n int) []*kgo.Record {
+// makeDead creates n dead letters and then fixes their cause.
+func (p *pipe) makeDead(n int) []*kgo.Record {
 	p.t.Helper()
 	all := ids("d", n)
 	p.places.Default(misbehave.Status(404))
 	sent := p.send(all...)
-	p.drain().balances(p.t)
+	p.drain().wantBalanced(p.t)
 	wantTotals(p.t, p.verify(), n, conservation.Place{Letters: n})
 	p.places.Default(misbehave.OK())
 	return sent
@@ -50,22 +50,22 @@ func (p *pipe) replay(args ...string) (code int, stdout string) {
 	p.t.Helper()
 	args = append([]string{"replay", "-c", p.file, "--reason", "the service is fixed"}, args...)
 	if slices.Contains(args, "--execute") {
-		args = append(args, p.consent(args)...)
+		args = append(args, p.consentFlags(args)...)
 	}
 	r := p.run("replayer", args...)
 	must.That(p.t, r.Code == 0 || r.Code == exitNothing || r.Code == exitRefused, "replayer replay %v: %s", args, r)
 	return r.Code, r.Stdout
 }
 
-// replays is replay that has to do something.
-func (p *pipe) replays(args ...string) {
+// mustReplay runs a replay that must reinject something.
+func (p *pipe) mustReplay(args ...string) {
 	p.t.Helper()
 	code, out := p.replay(args...)
 	must.That(p.t, code == 0, "exit code %d\n%s", code, out)
 }
 
-// consent are the flags that a change of so many letters wants, as its dry run prints them.
-func (p *pipe) consent(args []string) []string {
+// consentFlags returns the flags with which an operator confirms the number of dead letters, as the dry run prints them.
+func (p *pipe) consentFlags(args []string) []string {
 	p.t.Helper()
 	dry := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--execute" })
 	_, command, _ := strings.Cut(p.run("replayer", dry...).Stderr, "To do it:")
@@ -73,28 +73,28 @@ func (p *pipe) consent(args []string) []string {
 	if command == "" && !slices.ContainsFunc(args, func(arg string) bool {
 		return slices.Contains([]string{"--id", "--code", "--feature", "--limit", "--status"}, arg)
 	}) {
-		flags = []string{"--all"} // nothing matched: there is no command to print
+		flags = []string{"--all"} // nothing matched, so no command is printed
 	}
 	return flags
 }
 
-// printedConsent finds what a dry run says of how many letters it is about.
+// printedConsent matches the flags that a dry run prints for the number of dead letters.
 var printedConsent = regexp.MustCompile(` --all\b| --expect \d+`)
 
-// state is what tests read of a letter's state record.
+// state holds the fields of a dead letter's state record that tests read.
 type state struct {
 	ID, Status, Source string
 	ReprocessCount     int    `json:"reprocess_count"`
 	ReplayID           string `json:"replay_id"`
 }
 
-// states are the last state records by letter, and how many records there are.
+// states returns the latest state record of each dead letter, and the number of records.
 func (p *pipe) states() (map[string]state, int) {
 	p.t.Helper()
-	last, records := map[string]state{}, p.read(p.status)
+	last, records := map[string]state{}, p.read(p.statusTopic)
 	for _, r := range records {
 		if strings.HasPrefix(string(r.Key), "audit-chain/") {
-			continue // no letter's
+			continue // not a dead letter
 		}
 		var s state
 		err := json.Unmarshal(r.Value, &s)
@@ -114,13 +114,13 @@ func (p *pipe) wantStates(n int, status string) {
 	expect.That(p.t, count[status] == n && len(states) == n, "states of the dead letters: %v, want %d %s", count, n, status)
 }
 
-// C-4, S4-8: a dry run changes nothing; a replay puts each letter back once; a
-// second one finds nothing to do.
+// C-4, S4-8: a dry run changes nothing. A replay reinjects each dead letter once, and a second replay finds nothing to
+// do.
 func TestReplay_C4_S4_8(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	const n = 40
 	p := newPipe(t, 90*time.Second).ensure()
-	p.dead(n)
+	p.makeDead(n)
 	t.Run("dry_run_changes_nothing", func(t *testing.T) {
 		before, _ := p.states()
 		p.replay()
@@ -129,13 +129,13 @@ func TestReplay_C4_S4_8(t *testing.T) {
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
 	})
 	t.Run("execute_puts_each_back_once", func(t *testing.T) {
-		p.replays("--execute")
+		p.mustReplay("--execute")
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
 		p.wantStates(n, "replaying")
 	})
 	t.Run("sent_is_not_processed", func(t *testing.T) {
 		code, out := p.replay("--execute")
-		expect.That(t, code == exitNothing, "exit code %d, want %d: the dead letters are on their way\n%s", code, exitNothing, out)
+		expect.That(t, code == exitNothing, "exit code %d, want %d: the dead letters are already being replayed\n%s", code, exitNothing, out)
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
 	})
 	t.Run("the_consumer_closes_the_loop", func(t *testing.T) {
@@ -150,16 +150,16 @@ func TestReplay_C4_S4_8(t *testing.T) {
 	})
 }
 
-// C-4, S4-8: letters that die again are pending again, under the same id, and can be replayed once more. One that fails again after every
-// replay is escalated after the third, and no replay takes it then.
+// C-4, S4-8: replayed dead letters that fail again are pending again under the same ID, and can be replayed once more.
+// After the third failed replay, a dead letter is escalated, and replays skip it.
 func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()
-	p.dead(n)
+	p.makeDead(n)
 	p.places.Default(misbehave.Status(403))
 	p.replay("--execute")
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: n})
 	p.wantStates(n, "pending")
 	deaths := map[string]int{}
@@ -175,7 +175,7 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	}
 	for range 2 {
 		p.replay("--execute")
-		p.drain().balances(t)
+		p.drain().wantBalanced(t)
 	}
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: 3 * n, Replays: 2*n + n/2, Output: n / 2})
 	states, _ := p.states()
@@ -186,16 +186,17 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	want := map[string]int{"reprocessed": n / 2, "escalated": n / 2}
 	expect.That(t, maps.Equal(count, want), "states %v, want %v", count, want)
 	code, _ := p.replay("--execute")
-	expect.That(t, code == exitNothing, "a replay takes escalated dead letters (exit code %d)", code)
+	expect.That(t, code == exitNothing, "a replay took escalated dead letters (exit code %d)", code)
 }
 
-// C-4, decision 0033: A, B, A is three changes, also when one or both of the A died. What came before is closed for what came
-// after it, never the other way round; a repetition that the replayer cannot tell from a change is closed by the consumer.
+// C-4, decision 0033: A, B, A is three changes, even if one or both of the A became dead letters. An older dead letter
+// is closed in favour of a newer event with the same content, never the other way round. If the replayer cannot tell a
+// repetition from a change, the consumer closes the repetition.
 func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	const n = 5
 	for name, c := range map[string]struct {
-		replayed bool // the first letter, before anything else came
+		replayed bool // the first dead letter, before any other event
 		between  bool // another event took effect
 		want     []int
 		states   map[string]int
@@ -208,22 +209,22 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 			p := newPipe(t, 2*time.Minute).ensure()
 			dies := func() {
 				p.places.Default(misbehave.Status(404))
-				p.at(1, ids("d", n)...)
+				p.sendAt(1, ids("d", n)...)
 				p.drain()
 				p.places.Default(misbehave.OK())
 			}
 			dies()
 			if c.replayed {
 				p.replay("--execute")
-				p.drain().balances(t)
+				p.drain().wantBalanced(t)
 			}
 			if c.between {
-				p.at(2, ids("d", n)...)
-				p.drain().balances(t)
+				p.sendAt(2, ids("d", n)...)
+				p.drain().wantBalanced(t)
 			}
 			dies()
 			p.replay("--execute")
-			p.drain().balances(t)
+			p.drain().wantBalanced(t)
 			p.wantLevels(n, c.want...)
 			count := map[string]int{}
 			states, _ := p.states()
@@ -235,15 +236,15 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 	}
 }
 
-// C-4: a repetition that died is put back after the letter that it repeats, in a plan of its own: the consumer, which knows
-// what came between, closes it.
+// C-4: a repetition is replayed in a plan of its own, after the dead letter that it repeats. The consumer knows the
+// events in between, and closes it as a duplicate.
 func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
 	p.places.Default(misbehave.Status(404))
-	p.at(1, "x")
+	p.sendAt(1, "x")
 	p.drain()
-	p.at(1, "x")
+	p.sendAt(1, "x")
 	p.drain()
 	p.places.Default(misbehave.OK())
 	states := map[string]string{}
@@ -262,20 +263,20 @@ func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
 	expect.That(t, maps.Equal(states, want), "states %v, want %v", states, want)
 }
 
-// C-4: a replay killed at random moments, in an open transaction or between two, and done again puts each letter back
-// once.
+// C-4: a replay is killed at random moments, in an open transaction or between two. A repeated replay reinjects each
+// remaining dead letter once.
 func TestReplayKilled_C4(t *testing.T) {
-	beside(t, testrun.Proof, needRealKafka)
+	parallel(t, testrun.Proof, needRealKafka)
 	type size struct {
-		letters, kills, within int
-		pace                   []string
+		deadLetters, kills, within int
+		rateFlags                  []string
 	}
-	// Small transactions, so that the kills fall everywhere: before the first, within one, between two. The rate is so low that
-	// the replayer still runs when the test sees the record to kill it at.
+	// Small transactions, so that the kills hit before the first, within one, and between two. The rate is low, so the
+	// replayer still runs when the test sees the record to kill it at.
 	sizes := map[string]size{"small transactions": {2000, 5, 100, []string{"--rate", "200/s"}}}
 	if testrun.IsNightly(t) {
 		sizes["many kills"] = size{6000, 20, 250, []string{"--rate", "1000/s"}}
-		// Large transactions: the replayer prepares the next one while one is on its way.
+		// Large transactions: the replayer prepares the next one while one is in progress.
 		sizes["as fast as it goes"] = size{9000, 6, 2500, nil}
 	}
 	for name, c := range sizes {
@@ -283,56 +284,56 @@ func TestReplayKilled_C4(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 			p := newPipe(t, 8*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
-			p.dead(c.letters)
+			p.makeDead(c.deadLetters)
 			hit := 0
 			for range c.kills {
-				if p.killReplayer(c.letters, 1+random.IntN(c.within), c.pace...) {
+				if p.killReplayer(c.deadLetters, 1+random.IntN(c.within), c.rateFlags...) {
 					hit++
 				}
 			}
 			_, sum := p.verify().Totals()
-			t.Logf("%d of %d kills met a running replayer; after them: %+v", hit, c.kills, sum)
-			expect.That(t, hit != 0, "none of %d kills met a running replayer", c.kills)
+			t.Logf("%d of %d kills hit a running replayer; after the kills: %+v", hit, c.kills, sum)
+			expect.That(t, hit != 0, "none of %d kills hit a running replayer", c.kills)
 			p.replay("--execute")
-			p.drain().balances(t)
-			wantTotals(t, p.verify(), c.letters, conservation.Place{Letters: c.letters, Replays: c.letters, Output: c.letters})
-			p.wantStates(c.letters, "reprocessed")
-			p.does("verify", "audit")
+			p.drain().wantBalanced(t)
+			wantTotals(t, p.verify(), c.deadLetters, conservation.Place{Letters: c.deadLetters, Replays: c.deadLetters, Output: c.deadLetters})
+			p.wantStates(c.deadLetters, "reprocessed")
+			p.runConsumer("verify", "audit")
 		})
 	}
 }
 
-// killReplayer starts a replay over a source of n events and kills it once so many records were put back, committed or
-// not. It reports whether the replay was still running.
-func (p *pipe) killReplayer(n, at int, pace ...string) bool {
+// killReplayer starts a replay over a source of n events and kills it after it reinjected this many records, committed
+// or not. It reports whether the replayer was still running.
+func (p *pipe) killReplayer(n, reinject int, rateFlags ...string) bool {
 	p.t.Helper()
 	uncommitted := p.log.TailUncommitted(p.t, p.topics.Source)
-	before := len(replays(uncommitted.UntilCount(p.ctx, p.t, "the source so far", n)))
-	args := append([]string{"replay", "-c", p.file, "--reason", "kill", "--execute", "--take-over"}, pace...)
-	args = append(args, p.consent(args)...)
+	before := len(reinjected(uncommitted.UntilCount(p.ctx, p.t, "the source events", n)))
+	args := append([]string{"replay", "-c", p.file, "--reason", "kill", "--execute", "--take-over"}, rateFlags...)
+	args = append(args, p.consentFlags(args)...)
 	replayer := proc.Start(p.t, p.spec("replayer", args...))
-	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d reinjected records", at), func() (bool, string) {
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d reinjected records", reinject), func() (bool, string) {
 		select {
-		case <-replayer.Done(): // it may end with fewer, and no further record would tell
+		case <-replayer.Done(): // the replayer may end with fewer records
 			return true, ""
 		default:
 		}
-		n := len(replays(uncommitted.Seen())) - before
-		return n >= at, fmt.Sprint(n)
+		n := len(reinjected(uncommitted.Seen())) - before
+		return n >= reinject, fmt.Sprint(n)
 	})
 	return replayer.Kill()
 }
 
-// C-4: two operators apply plans that overlap, at once, in processes of their own: each letter goes back once.
+// C-4: two operators apply overlapping plans at the same time, in two processes. Each dead letter is reinjected once.
 func TestReplayTwoOperators_C4(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	const n = 1200
 	rounds := 1
 	if testrun.IsNightly(t) {
 		rounds = 3
 	}
 	p := newPipe(t, 4*time.Minute).ensure()
-	p.dead(n)
+	p.makeDead(n)
 	plan := func(name string, args ...string) string {
 		file := filepath.Join(t.TempDir(), name)
 		r := p.run("replayer", append([]string{"plan", "-c", p.file, "-f", file}, args...)...)
@@ -345,26 +346,27 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 	half, all := plan("half", "--limit", fmt.Sprint(n/2)), plan("all")
 	for round := range rounds {
 		how := []string{"--rate", "2000/s"}
-		if round > 0 || rounds == 1 { // without regard for each other; else in the first round one is told of the other
+		if round > 0 || rounds == 1 { // both take over the lease; otherwise, in the first round, one is told about the other
 			how = append(how, "--take-over")
 		}
 		one, other := apply(half, how...), apply(all, how...)
 		for _, r := range []proc.Result{one.Wait(p.ctx, t), other.Wait(p.ctx, t)} {
-			// Done, partly done, told of the other, or taken over before or after its first transaction: nothing else may happen.
-			fenced, told := strings.Contains(r.Stderr, "took over"), strings.Contains(r.Stderr, "another replayer is at work")
-			expect.That(t, r.Code == 0 || r.Code == 4 || r.Code == exitStopped && fenced || r.Code == exitRefused && (fenced || told), "an operator: %s", r)
+			// A replayer may do all, do a part, be told about the other one, or be fenced before or after its first
+			// transaction.
+			fenced, refused := strings.Contains(r.Stderr, "took over"), strings.Contains(r.Stderr, "another replayer is at work")
+			expect.That(t, r.Code == 0 || r.Code == 4 || r.Code == exitStopped && fenced || r.Code == exitRefused && (fenced || refused), "an operator: %s", r)
 		}
 	}
 	r := apply(all).Wait(p.ctx, t)
-	expect.That(t, r.Code == 0 || r.Code == 4, "the last: %s", r)
+	expect.That(t, r.Code == 0 || r.Code == 4, "the last replay: %s", r)
 	p.replay("--execute")
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
 	p.wantStates(n, "reprocessed")
 }
 
-// replays are the records that a replayer put into the source.
-func replays(records []*kgo.Record) []*kgo.Record {
+// reinjected returns the records that a replayer produced to the source topic.
+func reinjected(records []*kgo.Record) []*kgo.Record {
 	return slices.DeleteFunc(slices.Clone(records), func(r *kgo.Record) bool {
 		_, n := topiclog.Header(r, "switchback-replay-id")
 		return n == 0

@@ -16,10 +16,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// C-2, S0-4: a transient failure goes to the tier of its attempt and is
-// delivered from there, never before it is due.
+// C-2, S0-4: a transient failure goes to the tier of its attempt and is delivered from there, never before it is due.
 func TestTransient_C2_S0_4(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	p := newPipe(t, time.Minute).ensure()
 	failures := map[string]int{"never": 0, "once": 1, "twice": 2, "thrice": 3, "four-times": 4}
 	for id, n := range failures {
@@ -30,12 +29,12 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	for _, r := range p.send("never", "once", "twice", "thrice", "four-times") {
 		sent[string(r.Key)] = r
 	}
-	s := p.drain().balances(t)
+	s := p.drain().wantBalanced(t)
 	seen := tail.UntilCount(p.ctx, t, "the tier records of all failures", 10)
 	wantTotals(t, p.verify(seen...), len(failures), conservation.Place{Output: len(failures)})
 	expect.Equal(t, s.number(t, "retried"), 10, "summary: retried")
-	expect.Equal(t, p.neverEarly(seen), 10, "tier records")
-	// Attempt n goes to tier n, and to the last one beyond that. Each says so in its headers, as text.
+	expect.Equal(t, p.wantNoneEarly(seen), 10, "tier records")
+	// Attempt n goes to tier n, and later attempts to the last tier. The headers say so, as text.
 	visits := map[string][]string{}
 	for _, r := range seen {
 		id := string(r.Key)
@@ -59,10 +58,10 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	}
 }
 
-// S1-6: Retry-After overrides the computed delay; beyond the longest tier the
-// record is parked, which is no attempt.
+// S1-6: Retry-After overrides the computed delay. A record whose delay exceeds the longest tier is parked, which does
+// not count as an attempt.
 func TestRetryAfter_S1_6(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.RetryAfterLimit = "3s" }).ensure()
 	after := func(value string) misbehave.Answer { return misbehave.Answer{Status: 429, RetryAfter: value} }
 	p.places.Script("within", after("1"))
@@ -71,7 +70,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	p.places.Script("on-503", misbehave.Answer{Status: 503, RetryAfter: "1"})
 	tail := p.log.Tail(t, p.topics.Tiers...)
 	p.send("within", "beyond", "absurd", "on-503")
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	seen := tail.Until(p.ctx, t, "the tier records of all, and of those that were parked", func(seen []*kgo.Record) bool {
 		waits := byKey(seen)
 		return len(waits["within"]) > 0 && len(waits["on-503"]) > 0 && len(waits["beyond"]) > 1 && len(waits["absurd"]) > 1
@@ -81,7 +80,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	p.wantGaps("on-503", time.Second)
 	p.wantGaps("beyond", 3*time.Second)
 	p.wantGaps("absurd", 3*time.Second)
-	p.neverEarly(seen)
+	p.wantNoneEarly(seen)
 
 	parked := map[string]int{}
 	for _, r := range seen {
@@ -90,7 +89,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 		attempts, _ := topiclog.Header(r, "switchback-attempt")
 		expect.That(t, attempts == "1", "parking counted as an attempt: %s", topiclog.Describe(r))
 		longest := p.topics.Tiers[2]
-		expect.That(t, parked[key] != 1 || r.Topic == longest, "%s waits in %s first, want %s", key, r.Topic, longest) // what is left on a slow machine may be short
+		expect.That(t, parked[key] != 1 || r.Topic == longest, "%s waits in %s first, want %s", key, r.Topic, longest) // on a slow machine, the remaining delay may be short
 	}
 	expect.That(t, parked["within"] == 1, "tier records %v, want 1 of within", parked)
 	for _, r := range p.read(p.topics.Output) {
@@ -99,7 +98,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	}
 }
 
-// byKey sorts records under their keys.
+// byKey groups records by key.
 func byKey(records []*kgo.Record) map[string][]*kgo.Record {
 	out := map[string][]*kgo.Record{}
 	for _, r := range records {
@@ -108,15 +107,14 @@ func byKey(records []*kgo.Record) map[string][]*kgo.Record {
 	return out
 }
 
-// neverEarly proves with the service's own clock readings that no attempt was
-// made between a failure and the due time that its tier record carries
-// (architecture, section 1, guarantee 4). It returns how many tier records it
-// held against arrivals, so that a test can tell that it proved something.
-func (p *pipe) neverEarly(tierRecords []*kgo.Record) int {
+// wantNoneEarly checks with the clock of the service that no attempt was made between a failure and the due time in its
+// tier record (architecture, section 1, guarantee 4). It returns the number of checked tier records, so that a test can
+// tell that it proved something.
+func (p *pipe) wantNoneEarly(tierRecords []*kgo.Record) int {
 	p.t.Helper()
 	for _, r := range tierRecords {
 		failed, due := headerTime(p.t, r, "switchback-failed-at"), headerTime(p.t, r, "switchback-due")
-		failed = failed.Add(time.Millisecond) // the header has whole milliseconds, cut off
+		failed = failed.Add(time.Millisecond) // the header is truncated to milliseconds
 		for i, at := range p.places.Arrivals(string(r.Key)) {
 			expect.That(p.t, !at.After(failed) || !at.Before(due), "request %d for %s came %v before it was due:\n%s", i+1, r.Key, due.Sub(at), topiclog.Describe(r))
 		}
@@ -124,7 +122,7 @@ func (p *pipe) neverEarly(tierRecords []*kgo.Record) int {
 	return len(tierRecords)
 }
 
-// headerTime reads a time as the contract writes it: RFC 3339 in UTC.
+// headerTime parses a time header: RFC 3339 in UTC.
 func headerTime(t *testing.T, r *kgo.Record, key string) time.Time {
 	t.Helper()
 	text, n := topiclog.Header(r, key)
@@ -133,8 +131,8 @@ func headerTime(t *testing.T, r *kgo.Record, key string) time.Time {
 	return at
 }
 
-// wantGaps holds the times between a key's requests against the delays that must
-// lie between them. The times are differences of one monotonic clock.
+// wantGaps checks that at least these delays lie between the requests for a key. It compares readings of one monotonic
+// clock.
 func (p *pipe) wantGaps(key string, delays ...time.Duration) {
 	p.t.Helper()
 	arrivals := p.places.Arrivals(key)
@@ -144,13 +142,13 @@ func (p *pipe) wantGaps(key string, delays ...time.Duration) {
 	}
 	for i, want := range delays {
 		gap := arrivals[i+1].Sub(arrivals[i])
-		expect.That(p.t, gap >= want, "request %d for %s came %v after the one before, want at least %v", i+2, key, gap, want)
+		expect.That(p.t, gap >= want, "request %d for %s came %v after the previous one, want at least %v", i+2, key, gap, want)
 	}
 }
 
-// retier gives the pipeline another tier list, as an operator does who edits the file. What is verified later includes every
-// tier that there was.
-func (p *pipe) retier(delays ...time.Duration) {
+// changeTiers changes the tier list in the pipeline file and creates the topics. Later calls of verify include all
+// former tiers.
+func (p *pipe) changeTiers(delays ...time.Duration) {
 	p.t.Helper()
 	p.set.Tiers = delays
 	for _, d := range delays {
@@ -159,61 +157,63 @@ func (p *pipe) retier(delays ...time.Duration) {
 		}
 	}
 	p.write()
-	p.does("topics", "ensure")
+	p.runConsumer("topics", "ensure")
 }
 
-// tier gives the name of a tier's topic.
-func (p *pipe) tier(delay time.Duration) string { return p.topics.Source + ".retry-" + delay.String() }
+// tierTopic returns the name of a tier's topic.
+func (p *pipe) tierTopic(delay time.Duration) string {
+	return p.topics.Source + ".retry-" + delay.String()
+}
 
-// failing lets the service answer 503 the first n times for each id.
-func (p *pipe) failing(n int, ids ...string) {
+// failFirst makes the service answer 503 to the first n requests for each ID.
+func (p *pipe) failFirst(n int, ids ...string) {
 	for _, id := range ids {
 		p.places.Script(id, slices.Repeat([]misbehave.Answer{misbehave.Status(503)}, n)...)
 	}
 }
 
-// S3-1: an operator deletes an empty former tier while consumers run: nothing stops, and a bounded run ends.
+// S3-1: an operator deletes an empty former tier while consumers run. No consumer stops, and a bounded run ends.
 func TestTiersChanged_S3_1_anEmptyFormerTierIsDeleted(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, tiers(200*time.Millisecond, 700*time.Millisecond)).ensure()
-	former := p.tier(700 * time.Millisecond)
+	former := p.tierTopic(700 * time.Millisecond)
 	p.send(ids("z", 5)...)
-	p.drain().balances(t)
-	p.retier(200 * time.Millisecond)
+	p.drain().wantBalanced(t)
+	p.changeTiers(200 * time.Millisecond)
 	running := p.start("it")
 	output := p.log.Tail(t, p.topics.Output)
 	p.send(ids("a", 20)...)
 	output.UntilCount(p.ctx, t, "delivered before", 25)
 	must.Do(t, p.log.Delete(p.ctx, former))
 	b := ids("b", 20)
-	p.failing(1, b...)
+	p.failFirst(1, b...)
 	p.send(b...)
 	output.UntilCount(p.ctx, t, "delivered after", 45)
 	p.stop(running)
 	p.send(ids("c", 5)...)
 	p.topics.Tiers = p.topics.Tiers[:1]
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), 50, conservation.Place{Output: 50})
 }
 
-// S3-1, S0-4: a rolling deploy that changes the tiers: while instances with the old and the new list share the group, each drains
-// what the other wrote; nothing is stranded, doubled or tried early.
+// S3-1, S0-4: a rolling deployment changes the tiers. While instances with the old and the new list share the group,
+// each one drains the tiers of the other. No record is stranded, delivered twice or tried early.
 func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
-	beside(t, testrun.Proof)
-	p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), killed, func(s *settings) {
+	parallel(t, testrun.Proof)
+	p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), shortSession, func(s *settings) {
 		s.Partitions = 6
 	}).ensure()
 	const n = 600
 	all := ids("r", n)
 	for i, id := range all {
-		p.failing(i%4, id)
+		p.failFirst(i%4, id)
 	}
 	one, two := p.start("one"), p.start("two")
 	p.members(2)
 	for part := range slices.Chunk(all[:n/2], 50) {
 		p.send(part...)
 	}
-	p.retier(time.Second, 5*time.Second)
+	p.changeTiers(time.Second, 5*time.Second)
 	one.Kill()
 	one = p.start("one")
 	p.send(all[n/2 : 3*n/4]...)

@@ -19,13 +19,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// C-6: `topics ensure` creates every topic of the design, and `check` is then
-// content; a second `ensure` changes nothing.
+// C-6: `topics ensure` creates every topic of the design, and `topics check` then passes. A second `ensure` changes
+// nothing.
 func TestTopicsEnsure_C6(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
-	p.does("topics", "check")
-	p.does("topics", "ensure")
+	p.runConsumer("topics", "check")
+	p.runConsumer("topics", "ensure")
 	id := p.set.ID
 	want := map[string]int{id: 3, id + ".out": 3, id + ".dlq": 3, id + ".state": 3, id + ".audit": 3, id + ".dlq-status": 3, id + ".control": 1}
 	for _, tier := range p.topics.Tiers {
@@ -36,11 +36,11 @@ func TestTopicsEnsure_C6(t *testing.T) {
 		expect.Equal(t, len(listed[topic].Partitions), partitions, topic, "partitions")
 	}
 	for _, topic := range append([]string{id + ".dlq"}, p.topics.Tiers...) {
-		expect.Equal(t, p.setting(topic, "retention.ms"), "-1", topic, "has retention.ms")
-		expect.Equal(t, p.setting(topic, "max.message.bytes"), "12599296", topic, "takes")
+		expect.Equal(t, p.setting(topic, "retention.ms"), "-1", "retention.ms of", topic)
+		expect.Equal(t, p.setting(topic, "max.message.bytes"), "12599296", "max.message.bytes of", topic)
 	}
 	for _, topic := range []string{id + ".state", id + ".dlq-status", id + ".control"} {
-		expect.Equal(t, p.setting(topic, "cleanup.policy"), "compact", topic, "has cleanup.policy")
+		expect.Equal(t, p.setting(topic, "cleanup.policy"), "compact", "cleanup.policy of", topic)
 	}
 }
 
@@ -55,8 +55,8 @@ func (p *pipe) setting(topic, key string) string {
 	return ""
 }
 
-// grow adds partitions to topics, as an operator does.
-func (p *pipe) grow(n int, topics ...string) {
+// addPartitions increases the number of partitions of topics.
+func (p *pipe) addPartitions(n int, topics ...string) {
 	p.t.Helper()
 	answers, err := p.log.Admin().UpdatePartitions(p.ctx, n, topics...)
 	if err == nil {
@@ -71,14 +71,14 @@ func (p *pipe) grow(n int, topics ...string) {
 		}
 		return fits, fmt.Sprint(found.Names(), err)
 	})
-	p.log = topiclog.Connect(p.t, p.set.Brokers) // a client learns of them late
+	p.log = topiclog.Connect(p.t, p.set.Brokers) // a new client, because the old one has stale metadata
 }
 
-// S3-1, S4-14: somebody adds partitions to the source while a consumer runs. It stops at once and says what to type, instead of
-// leaving the new partitions unread for minutes; after that every record is delivered once, also those of the new partitions
-// that have to wait.
+// S3-1, S4-14: partitions are added to the source topic while a consumer runs. The consumer stops at once and prints the
+// command to run. After that, every record is delivered once, including records of the new partitions that wait in
+// tiers.
 func TestSourceGrows_S3_1_S4_14(t *testing.T) {
-	beside(t, testrun.Nightly)
+	parallel(t, testrun.Nightly)
 	for _, mode := range []string{"latest_wins", "strict"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +87,7 @@ func TestSourceGrows_S3_1_S4_14(t *testing.T) {
 			p.send(first...)
 			consumer := p.start("it")
 			p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "the outputs", len(first))
-			p.grow(4, p.topics.Source)
+			p.addPartitions(4, p.topics.Source)
 			p.send(second...)
 			stopped := consumer.Wait(p.ctx, t)
 			for _, word := range []string{"has 2 partitions, the source " + p.topics.Source + " has 4", "kafka-topics.sh --alter --topic " + p.topics.DLQ + " --partitions 4"} {
@@ -95,19 +95,19 @@ func TestSourceGrows_S3_1_S4_14(t *testing.T) {
 			}
 			refused := p.start("it", "--until-end").Wait(p.ctx, t)
 			must.That(t, refused.Code == 1, "want exit code 1 until the topics fit: %s", refused)
-			p.grow(4, append(p.topics.Tiers, p.topics.DLQ, p.status, p.topics.Source+".state", p.topics.Source+".ledger")...)
-			p.does("topics", "check")
+			p.addPartitions(4, append(p.topics.Tiers, p.topics.DLQ, p.statusTopic, p.topics.Source+".state", p.topics.Source+".ledger")...)
+			p.runConsumer("topics", "check")
 			for _, id := range second {
 				p.places.Script(id, misbehave.Status(503), misbehave.OK())
 			}
 			p.drain()
 			wantTotals(t, p.verify(), len(first)+len(second), conservation.Place{Output: len(first) + len(second)})
-			expect.That(t, anyBeyond(p.read(p.topics.Source), 2), "no record lies in a new partition")
+			expect.That(t, anyBeyond(p.read(p.topics.Source), 2), "no record is in a new partition")
 		})
 	}
 }
 
-// anyBeyond says whether a record lies in a partition with this number or a higher one.
+// anyBeyond reports whether a record is in a partition with this number or a higher one.
 func anyBeyond(records []*kgo.Record, partition int32) bool {
 	for _, r := range records {
 		if r.Partition >= partition {
@@ -117,10 +117,10 @@ func anyBeyond(records []*kgo.Record, partition int32) bool {
 	return false
 }
 
-// S0-4: somebody deletes a topic that a running consumer writes to, and makes it again. The consumer goes on by itself, and no
-// result is made twice for it.
+// S0-4: a topic that a running consumer writes to is deleted and re-created. The consumer continues by itself, and no
+// result is produced twice.
 func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
-	beside(t, testrun.Nightly)
+	parallel(t, testrun.Nightly)
 	const n = 80
 	for _, which := range []string{"dlq", "output"} {
 		t.Run(which, func(t *testing.T) {
@@ -133,14 +133,14 @@ func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 			p.places.Default(answer)
 			consumer := p.start("it")
 			p.send(ids("before", 10)...)
-			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what was there before", 10)
+			p.log.Tail(t, topic).UntilCount(p.ctx, t, "the first records", 10)
 
 			must.Do(t, p.log.Delete(p.ctx, topic))
 			p.send(ids("meanwhile", n/2)...)
-			p.log = topiclog.Connect(t, p.set.Brokers) // a client takes the topic for the one that it knows
-			p.does("topics", "ensure")
+			p.log = topiclog.Connect(t, p.set.Brokers) // the previous client has the deleted topic's metadata
+			p.runConsumer("topics", "ensure")
 			p.send(ids("after", n/2)...)
-			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what came since", n)
+			p.log.Tail(t, topic).UntilCount(p.ctx, t, "the later records", n)
 			for _, id := range append(ids("meanwhile", n/2), ids("after", n/2)...) {
 				expect.That(t, len(p.places.Arrivals(id)) >= 1, "no request for %s", id)
 			}
@@ -150,8 +150,8 @@ func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 	}
 }
 
-// deleteAll deletes the records of a topic up to its end, as retention does, and gives how many offsets went.
-func (p *pipe) deleteAll(topic string) (n int) {
+// deleteRecords deletes all records of a topic, as retention does, and returns the number of deleted offsets.
+func (p *pipe) deleteRecords(topic string) (n int) {
 	p.t.Helper()
 	starts := must.Get(p.log.Admin().ListStartOffsets(p.ctx, topic))(p.t)
 	ends := must.Get(p.log.Admin().ListEndOffsets(p.ctx, topic))(p.t)
@@ -167,14 +167,14 @@ func (p *pipe) deleteAll(topic string) (n int) {
 	return n
 }
 
-// wantLost wants the log, the audit trail and the summary of a run to tell of a gap in a topic.
-func (p *pipe) wantLost(t *testing.T, said, topic string) {
+// wantLost checks that log and audit trail report lost records of a topic.
+func (p *pipe) wantLost(t *testing.T, log, topic string) {
 	t.Helper()
-	expect.That(t, strings.Contains(said, "records were deleted before they were consumed") && strings.Contains(said, `"topic":"`+topic+`"`), "the log does not tell of the gap in %s:\n%s", topic, said)
+	expect.That(t, strings.Contains(log, "records were deleted before they were consumed") && strings.Contains(log, `"topic":"`+topic+`"`), "the log does not report the lost records of %s:\n%s", topic, log)
 	if !slices.ContainsFunc(p.auditValues(), func(v string) bool {
 		return strings.Contains(v, `"decision":"lost"`) && strings.Contains(v, `"source":"`+topic+"/")
 	}) {
-		t.Errorf("the audit trail does not tell of the gap in %s", topic)
+		t.Errorf("the audit trail does not report the lost records of %s", topic)
 	}
 }
 
@@ -185,28 +185,29 @@ func (p *pipe) auditValues() (values []string) {
 	return values
 }
 
-// S4-10, S0-4: records of the source that were deleted while no consumer ran, and others while one was paused, are counted once.
+// S4-10, S0-4: records of the source topic that were deleted while no consumer ran, or while the pipeline was paused,
+// are counted as lost once.
 func TestLost_S4_10_ofTheSource(t *testing.T) {
-	beside(t, testrun.Proof)
+	parallel(t, testrun.Proof)
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.send(ids("a", 30)...)
-	p.drain().balances(t)
+	p.drain().wantBalanced(t)
 	p.send(ids("b", 9)...)
-	must.Equal(t, p.deleteAll(p.topics.Source), 39, "offsets deleted")
+	must.Equal(t, p.deleteRecords(p.topics.Source), 39, "offsets deleted")
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
 	s := readSummary(t, r.Stdout)
 	expect.That(t, r.Code == 0 && s["lost_to_retention"] == 9.0 && s.number(t, "consumed") == 0, "after 9 records were deleted: %s", r)
 	p.wantLost(t, r.Stderr, p.topics.Source)
 	p.send(ids("c", 6)...)
 	s = p.drain()
-	expect.That(t, s["lost_to_retention"] == nil && s.number(t, "delivered") == 6, "the gap counts again: %v", s)
+	expect.That(t, s["lost_to_retention"] == nil && s.number(t, "delivered") == 6, "the lost records are counted again: %v", s)
 
 	r = p.run("consumer", "pause", "-c", p.file, "--reason", "test")
 	must.That(t, r.Code == 0, "pause: %s", r)
 	held := p.start("held")
 	p.members(1)
 	p.send(ids("d", 3)...)
-	p.deleteAll(p.topics.Source)
+	p.deleteRecords(p.topics.Source)
 	p.send(ids("e", 4)...)
 	eventually.Until(p.ctx, t, "a second gap in the audit trail", func() (bool, string) {
 		gone := 0
@@ -215,11 +216,11 @@ func TestLost_S4_10_ofTheSource(t *testing.T) {
 				gone++
 			}
 		}
-		return gone > 3, "" // at most one for each partition of the first gap
+		return gone > 3, "" // the first gap has at most one event for each partition
 	})
 	r = p.run("consumer", "resume", "-c", p.file, "--reason", "test")
 	must.That(t, r.Code == 0, "resume: %s", r)
-	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "what was left", 40)
+	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "the remaining records", 40)
 	r = p.stop(held)
 	expect.That(t, strings.Contains(r.Stderr, `"lost_to_retention":3`), "after 3 records were deleted while paused: %s", r)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// judgement is what `consumer verify records -o json` says.
-type judgement struct {
+// recordsReport is the output of `consumer verify records -o json`.
+type recordsReport struct {
 	Verdict  string
 	Findings []struct{ Kind, Source, Detail string }
 	Found    map[string]int64
@@ -29,22 +29,22 @@ type judgement struct {
 	} `json:"cannot_be_known"`
 }
 
-// proves runs the command and wants an exit code and a verdict.
-func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (said judgement) {
+// verifyRecords runs the command and checks its exit code and verdict.
+func (p *pipe) verifyRecords(t *testing.T, code int, verdict string, args ...string) (report recordsReport) {
 	t.Helper()
 	r := p.run("consumer", append([]string{"verify", "records", "-c", p.file, "-o", "json"}, args...)...)
-	err := json.Unmarshal([]byte(r.Stdout), &said)
-	must.That(t, err == nil && r.Code == code && said.Verdict == verdict, "want exit code %d and %s (%v): %s", code, verdict, err, r)
+	err := json.Unmarshal([]byte(r.Stdout), &report)
+	must.That(t, err == nil && r.Code == code && report.Verdict == verdict, "want exit code %d and %s (%v): %s", code, verdict, err, r)
 	sum := int64(0)
 	for _, where := range []string{"delivered", "dead_lettered", "duplicates", "superseded", "filtered", "waiting", "unread", "in_flight", "unknown", "missing"} {
-		sum += said.All[where]
+		sum += report.All[where]
 	}
-	expect.That(t, sum == said.All["records"], "the equation does not hold: %v", said.All)
-	return said
+	expect.That(t, sum == report.All["records"], "the counts do not add up: %v", report.All)
+	return report
 }
 
-// names wants findings of one kind for exactly these source positions.
-func (s judgement) names(t *testing.T, kind string, sources ...string) {
+// wantFindings checks that the findings of one kind name exactly these source positions.
+func (s recordsReport) wantFindings(t *testing.T, kind string, sources ...string) {
 	t.Helper()
 	var named []string
 	for _, f := range s.Findings {
@@ -54,7 +54,7 @@ func (s judgement) names(t *testing.T, kind string, sources ...string) {
 	}
 	slices.Sort(named)
 	slices.Sort(sources)
-	expect.That(t, slices.Equal(named, sources) && s.Found[kind] == int64(len(sources)), "%s: %d named: %v, want %v; all: %+v", kind, s.Found[kind], named, sources, s.Findings)
+	expect.That(t, slices.Equal(named, sources) && s.Found[kind] == int64(len(sources)), "%d findings of kind %s: %v, want %v; all: %+v", s.Found[kind], kind, named, sources, s.Findings)
 }
 
 func positions(records []*kgo.Record) (all []string) {
@@ -64,9 +64,9 @@ func positions(records []*kgo.Record) (all []string) {
 	return all
 }
 
-// S0-4: while it runs, with retries, dead letters, duplicates and replays, a healthy pipeline is proven every time.
+// S0-4: while a healthy pipeline runs, with retries, dead letters, duplicates and replays, every verification proves it.
 func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
-	beside(t, testrun.Nightly)
+	parallel(t, testrun.Nightly)
 	p := newPipe(t, 2*time.Minute).ensure()
 	one, two := p.start("one"), p.start("two")
 	output := p.log.Tail(t, p.topics.Output)
@@ -76,23 +76,23 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 		for k, id := range all {
 			switch k % 6 {
 			case 1:
-				p.failing(1, id)
+				p.failFirst(1, id)
 			case 2:
-				p.failing(3, id)
+				p.failFirst(3, id)
 			case 3:
 				p.places.Script(id, misbehave.Status(404))
 			}
 		}
 		p.send(all...)
-		p.send(all[:10]...) // again
-		p.proves(t, 0, "proven")
+		p.send(all[:10]...) // duplicates
+		p.verifyRecords(t, 0, "proven")
 	}
 	output.UntilCount(p.ctx, t, "deliveries", rounds*n/2)
-	p.proves(t, 0, "proven")
+	p.verifyRecords(t, 0, "proven")
 	p.stop(one)
 	p.stop(two)
 	p.drain()
-	s := p.proves(t, 0, "proven")
+	s := p.verifyRecords(t, 0, "proven")
 	inputs, sum := p.verify().Totals()
 	closed := s.All["duplicates"] + s.All["superseded"] + s.All["filtered"]
 	if have := []int64{s.All["records"], s.All["delivered"], s.All["dead_lettered"], closed}; inputs != rounds*(n+10) || sum.Letters == 0 ||
@@ -100,82 +100,82 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 		t.Errorf("%v, the checker of the tests counts %d records in %+v", have, inputs, sum)
 	}
 	p.replay("--execute", "--reason", "test")
-	p.proves(t, 0, "proven")
+	p.verifyRecords(t, 0, "proven")
 	p.drain()
-	p.proves(t, 0, "proven")
+	p.verifyRecords(t, 0, "proven")
 	r := p.run("consumer", "verify", "records", "-c", p.file)
-	expect.That(t, r.Code == 0 && strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place"), "for people: %s", r)
+	expect.That(t, r.Code == 0 && strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place"), "text output: %s", r)
 }
 
-// S0-4: records that wait in a former tier which no running instance consumes are named, each of them.
+// S0-4: each record that waits in a former tier which no running instance consumes is named.
 func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
 	const n = 20
 	all := ids("s", n)
-	p.failing(2, all...)
-	waiting := p.log.Tail(t, p.tier(40*time.Second))
+	p.failFirst(2, all...)
+	waiting := p.log.Tail(t, p.tierTopic(40*time.Second))
 	old := p.start("it")
 	sent := p.send(all...)
 	waiting.UntilCount(p.ctx, t, "all in the second tier", n)
 	p.stop(old)
-	p.retier(time.Second, 5*time.Second)
-	if s := p.proves(t, 0, "proven"); s.All["waiting"] != n { // nobody runs: they wait
+	p.changeTiers(time.Second, 5*time.Second)
+	if s := p.verifyRecords(t, 0, "proven"); s.All["waiting"] != n { // no instance runs: they wait
 		t.Errorf("%v", s.All)
 	}
 	member, err := kgo.NewClient(kgo.SeedBrokers(p.set.Brokers...), kgo.ConsumerGroup(p.topics.Group), kgo.DisableAutoCommit(),
-		kgo.ConsumeTopics(p.topics.Source, p.tier(time.Second), p.tier(5*time.Second))) // an instance that knows no former tiers
+		kgo.ConsumeTopics(p.topics.Source, p.tierTopic(time.Second), p.tierTopic(5*time.Second))) // an instance that does not consume the former tier
 	must.That(t, err == nil, "%v", err)
 	defer member.Close()
 	p.members(1)
-	s := p.proves(t, 4, "violated", "--limit", "100")
-	s.names(t, "stranded", positions(sent)...)
-	s = p.proves(t, 4, "violated", "--limit", "3")
+	s := p.verifyRecords(t, 4, "violated", "--limit", "100")
+	s.wantFindings(t, "stranded", positions(sent)...)
+	s = p.verifyRecords(t, 4, "violated", "--limit", "3")
 	expect.That(t, len(s.Findings) == 3 && s.Found["stranded"] == n, "limit: %+v", s)
 }
 
-// S0-4: an output that is deleted by hand hides what was delivered: that is said, and not called missing. One that is put there by hand is
-// named, and so is a record that was skipped by a commit.
+// S0-4: deleting the output topic's records makes deliveries unknown, not missing. A duplicate output and records that
+// were skipped by a commit are named.
 func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
-	p.failing(1, "a-0")
+	p.failFirst(1, "a-0")
 	p.send(ids("a", 10)...)
-	many := make([]kgo.RecordHeader, 10_000) // which the pipeline's own come on top of
+	many := make([]kgo.RecordHeader, 10_000) // the pipeline adds its own headers to these
 	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("many"), Value: []byte(featureAt("many", 1)), Headers: many}, &kgo.Record{Topic: p.topics.Source, Key: []byte("bad"), Value: []byte("{"), Headers: many})
 	p.drain()
-	p.proves(t, 0, "proven")
+	p.verifyRecords(t, 0, "proven")
 	outputs := p.read(p.topics.Output)
 	again := *outputs[3]
 	from := value(&again, "switchback-source")
 	p.sendRecords(&again, &kgo.Record{Topic: p.topics.Output, Value: []byte("by hand")})
-	p.proves(t, 4, "violated").names(t, "duplicated", from)
+	p.verifyRecords(t, 4, "violated").wantFindings(t, "duplicated", from)
 
 	skipped := p.send("skipped-0", "skipped-1")
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(p.topics.Source, 0, skipped[1].Offset+1, -1)
 	must.Do(t, p.log.Admin().CommitAllOffsets(p.ctx, p.topics.Group, offsets))
-	s := p.proves(t, 4, "violated")
-	s.names(t, "missing", positions(skipped)...)
-	s.names(t, "duplicated", from)
-	s = p.proves(t, 4, "violated", "--partition", "0", "--from", fmt.Sprint(skipped[1].Offset))
-	s.names(t, "missing", positions(skipped[1:])...)
-	s.names(t, "duplicated")
+	s := p.verifyRecords(t, 4, "violated")
+	s.wantFindings(t, "missing", positions(skipped)...)
+	s.wantFindings(t, "duplicated", from)
+	s = p.verifyRecords(t, 4, "violated", "--partition", "0", "--from", fmt.Sprint(skipped[1].Offset))
+	s.wantFindings(t, "missing", positions(skipped[1:])...)
+	s.wantFindings(t, "duplicated")
 
-	p.deleteAll(p.topics.Output)
-	s = p.proves(t, 0, "unknown")
+	p.deleteRecords(p.topics.Output)
+	s = p.verifyRecords(t, 0, "unknown")
 	expect.That(t, len(s.Unknowns) == 1 && s.Unknowns[0].Topic == p.topics.Output && s.Unknowns[0].Reason == "retention" && s.All["unknown"] != 0, "%+v", s)
 }
 
-// S4-14: records that were delivered, or wait, before a lost state topic was adopted are where they were.
+// S4-14: after a lost state topic was adopted, the delivered and the waiting records are found where they are.
 func TestVerify_S4_14_afterALostMemoryIsAdopted(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
-	p.failing(2, "waits")
+	p.failFirst(2, "waits")
 	waiting := p.leaveWaiting("waits", ids("a", 40)...)
 	must.Do(t, p.log.Delete(p.ctx, p.topics.Source+".state"))
-	p.does("topics", "ensure")
-	p.does("topics", "adopt", "--execute")
-	s := p.proves(t, 0, "proven")
+	p.runConsumer("topics", "ensure")
+	p.runConsumer("topics", "adopt", "--execute")
+	s := p.verifyRecords(t, 0, "proven")
 	expect.That(t, s.All["delivered"] == 40 && s.All["waiting"] == int64(waiting), "%v", s.All)
 }

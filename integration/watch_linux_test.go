@@ -25,7 +25,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// screen is a command with a live view, on a terminal of a size, and what it has written there.
+// screen is a terminal of a fixed size with a command that draws a live view.
 type screen struct {
 	pipe          *pipe
 	columns, rows uint16
@@ -35,8 +35,8 @@ type screen struct {
 	text bytes.Buffer
 }
 
-// watches starts `consumer status --watch`.
-func (p *pipe) watches(columns, rows uint16) *screen {
+// startWatch starts `consumer status --watch`.
+func (p *pipe) startWatch(columns, rows uint16) *screen {
 	p.t.Helper()
 	master := must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(p.t)
 	p.t.Cleanup(func() { _ = master.Close() })
@@ -46,8 +46,8 @@ func (p *pipe) watches(columns, rows uint16) *screen {
 	p.t.Cleanup(func() { _ = terminal.Close() })
 	must.Do(p.t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}))
 	s := &screen{pipe: p, columns: columns, rows: rows}
-	s.command = exec.CommandContext(p.ctx, p.world.commands["consumer"], "status", "-c", p.file, "--watch", "--every", "500ms")
-	s.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // the settings of the test run are no keys of a pipeline
+	s.command = exec.CommandContext(p.ctx, p.environment.commands["consumer"], "status", "-c", p.file, "--watch", "--every", "500ms")
+	s.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // the variables of the test run are not keys of a pipeline
 		return strings.HasPrefix(v, "SWITCHBACK_")
 	})
 	s.command.Stdout, s.command.Stderr = terminal, terminal
@@ -56,7 +56,7 @@ func (p *pipe) watches(columns, rows uint16) *screen {
 	return s
 }
 
-// Write takes what the terminal shows.
+// Write appends the output of the command.
 func (s *screen) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +69,8 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// shown is the last whole picture.
-func (s *screen) shown() []string {
+// picture returns the last complete picture.
+func (s *screen) picture() []string {
 	pictures := strings.Split(s.String(), "\x1b[H")
 	for i := len(pictures) - 1; i > 0; i-- {
 		if picture, whole := strings.CutSuffix(strings.TrimRight(pictures[i], "\r\n"), "\x1b[J"); whole {
@@ -80,11 +80,11 @@ func (s *screen) shown() []string {
 	return nil
 }
 
-// see waits for a picture. None is larger than the terminal.
-func (s *screen) see(what string, pattern *regexp.Regexp) {
+// waitFor waits for a picture that matches. No picture may exceed the terminal.
+func (s *screen) waitFor(what string, pattern *regexp.Regexp) {
 	s.pipe.t.Helper()
 	eventually.Until(s.pipe.ctx, s.pipe.t, what, func() (bool, string) {
-		lines := s.shown()
+		lines := s.picture()
 		must.That(s.pipe.t, len(lines) < int(s.rows), "%d lines on %d rows", len(lines), s.rows)
 		for _, line := range lines {
 			n := len([]rune(line))
@@ -95,25 +95,26 @@ func (s *screen) see(what string, pattern *regexp.Regexp) {
 	})
 }
 
-// S2-7: consumer status --watch draws the pipeline in place: no instance runs, one starts, the lag shrinks to nothing. The view never
-// exceeds the terminal, and an interrupt ends it.
+// S2-7: `consumer status --watch` draws the pipeline in place: no instance runs, one starts, the lag shrinks to zero.
+// The view never exceeds the terminal, and an interrupt ends the command.
 func TestStatusWatch_S2_7(t *testing.T) {
-	beside(t, testrun.Fast)
+	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.send(ids("w", 50)...)
-	s := p.watches(80, 24)
-	s.see("that nobody runs", regexp.MustCompile(`(?s)lag 50, not shrinking.*no instance is running`))
+	s := p.startWatch(80, 24)
+	s.waitFor("no running instance", regexp.MustCompile(`(?s)lag 50, not shrinking.*no instance is running`))
 	consumer := p.start("it")
-	s.see("the instance, and no lag", regexp.MustCompile(`(?s)no lag.*1 instance is running`))
+	s.waitFor("the instance, and no lag", regexp.MustCompile(`(?s)no lag.*1 instance is running`))
 	p.stop(consumer)
 	must.Do(t, s.command.Process.Signal(syscall.SIGINT))
 	err := s.command.Wait()
 	expect.That(t, err == nil, "after an interrupt: %v\n%s", err, s)
 }
 
-// S3-3: idle connections to the metrics port and a process without descriptors cost no attempt and make no dead letter.
+// S3-3: idle connections to the metrics port, or a process without free file descriptors, cost no attempt and cause no
+// dead letter.
 func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
-	beside(t, testrun.Nightly)
+	parallel(t, testrun.Nightly)
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
 	spec := p.spec("consumer")
 	spec.Env = []string{"SWITCHBACK_ENGINE_INSTANCE=it"}
@@ -127,9 +128,10 @@ func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
 	}
 	output := p.log.Tail(t, p.topics.Output)
 	p.send(ids("idle", 100)...)
-	output.UntilCount(p.ctx, t, "outputs beside 400 idle connections", 100)
+	output.UntilCount(p.ctx, t, "outputs while 400 connections are idle", 100)
 
-	// Nothing more can be opened now. The connections to the service are closed by it, so each attempt needs a new one.
+	// From here on, the consumer cannot open anything. The service closes its connections, so each attempt needs a new
+	// one.
 	p.places.Disconnect()
 	limit := func(files uint64) {
 		must.Do(t, unix.Prlimit(consumer.Pid(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: files, Max: 256}, nil))
@@ -138,8 +140,8 @@ func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
 	p.send(ids("short", 100)...)
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`the machine is short of a resource.*file descriptors of the process`))
 	limit(256)
-	output.UntilCount(p.ctx, t, "outputs once there are descriptors again", 200)
+	output.UntilCount(p.ctx, t, "outputs after descriptors are available again", 200)
 	p.stop(consumer)
 	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200})
-	p.triedOnce(p.topics.Output)
+	p.wantFirstAttempts(p.topics.Output)
 }

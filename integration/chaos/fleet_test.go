@@ -19,31 +19,26 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
-// fleet runs workers, one process per instance name, and notes how each ends.
+// fleet runs workers, one process per instance name, and records how each process exits.
 type fleet struct {
 	t    testing.TB
 	dir  string // logs
 	base worker.Settings
-	// limit is what the runtime may keep in memory, in bytes, where a test measures that: garbage is then collected
-	// before the process grows beyond it, also by a collector that gets no processor time for long. 0: no limit.
-	limit int
 
 	mu      sync.Mutex
 	running map[string]*member
-	gaveUp  []string // ends that nobody asked for
-	kills   int      // by SIGKILL of processes that ran
-	peak    int      // bytes that a process that has ended had in memory at most
+	gaveUp  []string // unexpected exits
+	kills   int      // running processes that were killed by SIGKILL
 }
 
 // member is one process.
 type member struct {
-	name   string
-	cmd    *exec.Cmd
-	leash  *proc.Leash
-	memory *proc.Memory
-	asked  bool // somebody ends it; guarded by the fleet's mutex
-	frozen bool
-	done   chan struct{}
+	name     string
+	cmd      *exec.Cmd
+	leash    *proc.Leash
+	stopping bool // the test is ending the process; guarded by the fleet's mutex
+	frozen   bool
+	done     chan struct{}
 }
 
 func newFleet(t testing.TB, dir string, base worker.Settings) *fleet {
@@ -52,7 +47,7 @@ func newFleet(t testing.TB, dir string, base worker.Settings) *fleet {
 	return f
 }
 
-// start runs an instance, unless it runs.
+// start starts an instance unless it runs.
 func (f *fleet) start(name string) {
 	f.t.Helper()
 	f.mu.Lock()
@@ -70,7 +65,7 @@ func (f *fleet) launch(name string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own descriptor
 	settings := f.base
 	settings.Instance = name
 	self, err := os.Executable()
@@ -79,11 +74,8 @@ func (f *fleet) launch(name string) (*member, error) {
 	}
 	m := &member{name: name, cmd: exec.Command(self), done: make(chan struct{})}
 	m.cmd.Env = append(os.Environ(), worker.Env+"="+settings.Text())
-	if f.limit > 0 {
-		m.cmd.Env = append(m.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", f.limit))
-	}
 	m.cmd.Stdout, m.cmd.Stderr = log, log
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the test alone
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must only reach the test
 	if err := m.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -91,23 +83,21 @@ func (f *fleet) launch(name string) (*member, error) {
 		_ = m.cmd.Process.Kill()
 		_ = m.cmd.Wait()
 	}
-	m.memory = proc.WatchMemory(m.cmd)
 	return m, err
 }
 
 func (f *fleet) log(name string) string { return filepath.Join(f.dir, "worker-"+name+".log") }
 
-// await notes the end of a process. One that gave up is started again, as a
-// supervisor would, but that is remembered.
+// await waits for a process. After an unexpected exit, it records the exit and restarts the process, as a supervisor
+// would.
 func (f *fleet) await(m *member) {
 	_ = m.cmd.Wait()
 	m.leash.Release()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.running, m.name)
-	f.peak = max(f.peak, m.memory.Peak())
 	close(m.done)
-	if m.asked {
+	if m.stopping {
 		return
 	}
 	f.gaveUp = append(f.gaveUp, fmt.Sprintf("worker %s: %s: %s", m.name, m.cmd.ProcessState, lastLine(f.log(m.name))))
@@ -129,28 +119,21 @@ func lastLine(file string) string {
 	return lines[len(lines)-1]
 }
 
-// killed is how many processes a SIGKILL has hit so far.
+// killed returns how many processes were killed by SIGKILL.
 func (f *fleet) killed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.kills
 }
 
-// memory is how many bytes a process had in memory at most, of those that have ended.
-func (f *fleet) memory() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.peak
-}
-
-// ends lists the ends that nobody asked for.
-func (f *fleet) ends() []string {
+// unexpectedExits returns the exits that the test did not cause.
+func (f *fleet) unexpectedExits() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.gaveUp)
 }
 
-// names lists the instances that run and are not frozen.
+// names returns the running instances that are not frozen.
 func (f *fleet) names() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +143,7 @@ func (f *fleet) names() []string {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names) // for the seed: a map's order is nobody's
+	slices.Sort(names) // a seed must not depend on the order of a map
 	return names
 }
 
@@ -170,13 +153,13 @@ func (f *fleet) member(name string) *member {
 	return f.running[name]
 }
 
-// kill ends instances with SIGKILL and says how many were running.
+// kill kills instances with SIGKILL and returns how many of them were running.
 func (f *fleet) kill(names ...string) int {
 	var hit []*member
 	f.mu.Lock()
 	for _, name := range names {
 		if m := f.running[name]; m != nil && m.cmd.Process.Kill() == nil {
-			m.asked = true
+			m.stopping = true
 			hit = append(hit, m)
 		}
 	}
@@ -188,12 +171,12 @@ func (f *fleet) kill(names ...string) int {
 	return len(hit)
 }
 
-// killAll leaves nothing behind; these are no kills of the test's.
+// killAll kills all remaining instances without counting these kills.
 func (f *fleet) killAll() {
 	f.mu.Lock()
 	var names []string
 	for name, m := range f.running {
-		m.asked = true
+		m.stopping = true
 		names = append(names, name)
 	}
 	f.mu.Unlock()
@@ -203,7 +186,7 @@ func (f *fleet) killAll() {
 	f.mu.Unlock()
 }
 
-// stop ends an instance in order. It reports one that does not, or not in time.
+// stop stops an instance with SIGTERM. It reports an error exit, or an instance that does not exit in time.
 func (f *fleet) stop(name string) {
 	f.t.Helper()
 	f.mu.Lock()
@@ -212,8 +195,8 @@ func (f *fleet) stop(name string) {
 		f.mu.Unlock()
 		return
 	}
-	m.asked = true
-	_ = m.cmd.Process.Signal(syscall.SIGTERM) // one that has just ended is seen below
+	m.stopping = true
+	_ = m.cmd.Process.Signal(syscall.SIGTERM) // an already exited process is handled below
 	f.mu.Unlock()
 	select {
 	case <-m.done:
@@ -227,10 +210,10 @@ func (f *fleet) stop(name string) {
 	}
 }
 
-// freeze stops an instance's clock: it holds all that it has, and hears nothing.
+// freeze stops an instance's process without ending it: it keeps its state and receives nothing.
 func (f *fleet) freeze(name string) bool { return f.signal(name, syscall.SIGSTOP, true) }
 
-// thaw lets it go on, in the belief that no time has passed.
+// thaw continues a frozen process, for which no time has passed.
 func (f *fleet) thaw(name string) bool { return f.signal(name, syscall.SIGCONT, false) }
 
 func (f *fleet) signal(name string, sig syscall.Signal, frozen bool) bool {
@@ -244,8 +227,8 @@ func (f *fleet) signal(name string, sig syscall.Signal, frozen bool) bool {
 	return true
 }
 
-// said counts the lines of all workers' logs that hold the text.
-func (f *fleet) said(text string) int {
+// countLogLines counts the occurrences of a text in the logs of all workers.
+func (f *fleet) countLogLines(text string) int {
 	files := must.Get(filepath.Glob(f.log("*")))(f.t)
 	n := 0
 	for _, file := range files {

@@ -30,18 +30,18 @@ var (
 	seedFlag    = flag.Uint64("chaos.seed", 0, "seed of records and faults; 0: that of SWITCHBACK_TEST_SEED")
 )
 
-// world is what the tests share: one broker, which they may kill, and a proxy in
-// front of its second listener. It is made by the first test that asks for it.
-type world struct {
+// environment is what the tests share: one broker, which they may kill, and a proxy in front of its second listener. The
+// first test that needs it creates it.
+type environment struct {
 	kafka *broker.Owned
 	proxy *proxy.Proxy
 }
 
 var shared struct {
 	sync.Once
-	world
+	environment
 	err    error
-	failed atomic.Bool // a test has failed: what it left is evidence
+	failed atomic.Bool // a test has failed, so the data is kept as evidence
 }
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		os.Exit(worker.Run(text, os.Stderr))
 	}
 	flag.Parse()
-	if err := sideBySide(); err != nil {
+	if err := parallelTests(); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(2)
 	}
@@ -61,9 +61,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// sideBySide lets more tests run beside each other than there are processors,
-// unless the command line says how many: most of the time they wait for a timeout.
-func sideBySide() error {
+// parallelTests lets more tests run in parallel than there are processors, unless the command line sets the number.
+// Tests spend most of their time waiting for timeouts.
+func parallelTests() error {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if given || runtime.GOMAXPROCS(0) > 2 {
@@ -72,9 +72,9 @@ func sideBySide() error {
 	return flag.Set("test.parallel", "3")
 }
 
-// theWorld returns what the tests share. Without a Kafka to be had it skips, and
-// fails where a real broker was demanded: it must not vanish in silence.
-func theWorld(t *testing.T) *world {
+// sharedEnvironment returns what the tests share. Without Kafka it skips the test, or fails it if the environment
+// demands a real broker.
+func sharedEnvironment(t *testing.T) *environment {
 	t.Helper()
 	shared.Do(func() { shared.err = shared.begin() })
 	switch {
@@ -84,11 +84,10 @@ func theWorld(t *testing.T) *world {
 	default:
 		t.Fatalf("get a broker: %v", shared.err)
 	}
-	return &shared.world
+	return &shared.environment
 }
 
-// brokerSettings let the broker notice within seconds what takes it minutes by
-// default.
+// brokerSettings makes the broker detect lost clients and transactions within seconds instead of minutes.
 func brokerSettings() map[string]string {
 	return map[string]string{
 		"group.min.session.timeout.ms":                                "1000",
@@ -96,8 +95,8 @@ func brokerSettings() map[string]string {
 	}
 }
 
-func (w *world) begin() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // a first run may fetch Kafka
+func (w *environment) begin() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // the first run may download Kafka
 	defer cancel()
 	if w.proxy, err = proxy.Listen(); err != nil {
 		return err
@@ -110,7 +109,7 @@ func (w *world) begin() (err error) {
 	return nil
 }
 
-func (w *world) end() error {
+func (w *environment) end() error {
 	if w.proxy == nil {
 		return nil
 	}
@@ -127,7 +126,7 @@ func (w *world) end() error {
 	return err
 }
 
-// S2-9: the shares of the load are what they say, and a seed gives the same load again.
+// S2-9: the shares of the load match the mix, and a seed gives the same load again.
 func TestMaker_S2_9_shares(t *testing.T) {
 	const n = 100_000
 	a, b := feed.NewMaker(feed.DefaultMix(), 7), feed.NewMaker(feed.DefaultMix(), 7)

@@ -3,13 +3,11 @@
 package chaos
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +30,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Times of a scene. The broker takes a worker for dead, and a transaction for
-// expired, within a few seconds, so that there is time to do it often.
+// These are the timeouts of a scene. The broker expires workers and transactions within a few seconds, so that expiries
+// happen often.
 const (
 	sessionTimeout     = 2 * time.Second
 	transactionTimeout = 4 * time.Second
@@ -46,21 +44,20 @@ func judgeBound() time.Duration { return testrun.Patient(90 * time.Second) }
 
 const sceneBound = 8 * time.Minute // newScene applies testrun.Patient
 
-// setup says what a scene is made of.
+// setup configures a scene.
 type setup struct {
 	order      retrytopics.Order
 	partitions int32
 	workers    []string
-	rate       int             // records a second
-	most       int             // records of the load at most; without it, until a test has had enough
-	mix        feed.Mix        // of the load; feed.DefaultMix unless given
-	delays     []time.Duration // of the tiers; short ones unless given
-	held       int             // bytes that a worker may hold, about
-	memory     int             // bytes that its runtime may keep in memory; without it, what it likes
+	rate       int             // records per second
+	limit      int             // of the records of the load; without it, the load runs until stopLoad
+	mix        feed.Mix        // of the load; feed.DefaultMix if empty
+	delays     []time.Duration // of the tiers; short ones if empty
+	heldBytes  int             // approximate limit of the bytes that a worker may hold
 	proxied    bool            // workers reach the broker through the proxy
 }
 
-// scene is one pipeline under fire.
+// scene is one pipeline to which faults happen.
 type scene struct {
 	t      *testing.T
 	ctx    context.Context
@@ -74,16 +71,16 @@ type scene struct {
 	fleet  *fleet
 	pump   *feed.Pump
 	sent   int            // by pumps that have ended
-	effect *topiclog.Tail // the output, as it grows
+	effect *topiclog.Tail // follows the output topic
 	dir    string
 
-	expired int // transactions that the broker gave up
+	expired int // transactions that the broker aborted
 }
 
-// newScene makes the topics, starts the workers and the load.
+// newScene creates the topics and starts the workers and the load.
 func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	t.Helper()
-	w := theWorld(t)
+	w := sharedEnvironment(t)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(bound)) //nolint:usetesting // the checker still reads when the test ends
 	sc := &scene{t: t, ctx: ctx, seed: *seedFlag, setup: s, kafka: w.kafka, proxy: w.proxy}
@@ -100,7 +97,7 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 		cancel()
 		sc.heal()
 		if sc.fleet == nil {
-			return // the test has failed before anything ran
+			return // the test failed before anything ran
 		}
 		t.Logf("%d records, %d workers killed, %v", sc.sent, sc.fleet.killed(), time.Since(began).Round(time.Second))
 		if t.Failed() {
@@ -113,35 +110,34 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	sc.log = topiclog.Connect(t, []string{sc.kafka.Addr})
 	sc.base = sc.settings()
 	sc.fleet = newFleet(t, dir, sc.base)
-	sc.fleet.limit = s.memory
 	sc.create()
 	sc.effect = sc.log.Tail(t, sc.base.Output)
 	for _, name := range s.workers {
 		sc.fleet.start(name)
 	}
-	sc.feed(s.mix, s.rate, s.most)
+	sc.feed(s.mix, s.rate, s.limit)
 	sc.progress(100)
 	return sc
 }
 
-// feed begins a load, of most records unless most is zero.
-func (sc *scene) feed(mix feed.Mix, rate, most int) {
+// feed starts a load with a limit of records. Zero means no limit.
+func (sc *scene) feed(mix feed.Mix, rate, limit int) {
 	sc.t.Helper()
 	if mix.Keys == 0 {
 		mix = feed.DefaultMix()
 	}
-	pump := must.Get(feed.Start([]string{sc.kafka.Addr}, sc.base.Source, feed.NewMaker(mix, sc.seed), rate, most))(sc.t)
+	pump := must.Get(feed.Start([]string{sc.kafka.Addr}, sc.base.Source, feed.NewMaker(mix, sc.seed), rate, limit))(sc.t)
 	sc.pump = pump
 }
 
-// sending waits until the load is of n records.
-func (sc *scene) sending(n int) {
+// untilSent waits until the load has sent n records.
+func (sc *scene) untilSent(n int) {
 	sc.t.Helper()
 	eventually.Until(sc.ctx, sc.t, fmt.Sprintf("%d records", n), func() (bool, string) { return sc.pump.Sent() >= n, fmt.Sprint(sc.pump.Sent()) })
 }
 
-// enough ends the load, unless it has ended.
-func (sc *scene) enough() {
+// stopLoad stops the load if it runs.
+func (sc *scene) stopLoad() {
 	sc.t.Helper()
 	if sc.pump != nil {
 		must.Do(sc.t, sc.pump.Stop(sc.ctx))
@@ -155,7 +151,7 @@ func (sc *scene) settings() worker.Settings {
 	s := worker.Settings{
 		Brokers: []string{sc.kafka.Addr}, Source: name, Output: name + ".out", Journal: name + ".journal", Group: name,
 		Order: sc.setup.order, Delays: []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}, Attempts: 5,
-		HeldBytes: sc.setup.held, Dedupe: time.Hour, Session: sessionTimeout, Transaction: transactionTimeout,
+		HeldBytes: sc.setup.heldBytes, Dedupe: time.Hour, Session: sessionTimeout, Transaction: transactionTimeout,
 	}
 	if len(sc.setup.delays) > 0 {
 		s.Delays = sc.setup.delays
@@ -183,7 +179,7 @@ func (sc *scene) create() {
 	if cfg.Ordering.Mode != retrytopics.OrderNone {
 		want = append(want, cfg.Source+".state")
 	}
-	eventually.Until(sc.ctx, sc.t, "the new topics", func() (bool, string) { // a broker answers a creation before it shows the topic
+	eventually.Until(sc.ctx, sc.t, "the new topics", func() (bool, string) { // the broker acknowledges the creation before the topics are visible
 		details, err := sc.log.Admin().ListTopics(sc.ctx, want...)
 		if err == nil {
 			err = details.Error()
@@ -192,8 +188,7 @@ func (sc *scene) create() {
 	})
 }
 
-// pause lets the machinery run for a while: what is waited for has no sign of its
-// own, or must not have one.
+// pause waits for a duration. It is only for effects that no test can observe.
 func (sc *scene) pause(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -201,11 +196,13 @@ func (sc *scene) pause(d time.Duration) {
 	}
 }
 
-// within is a random time up to d.
-func (sc *scene) within(d time.Duration) time.Duration { return time.Duration(sc.rng.Int64N(int64(d))) }
+// randomUpTo returns a random time up to d.
+func (sc *scene) randomUpTo(d time.Duration) time.Duration {
+	return time.Duration(sc.rng.Int64N(int64(d)))
+}
 
-// pick gives one of the instances that run, "" when none does.
-func (sc *scene) pick() string {
+// pickInstance returns one of the running instances, or "" if none runs.
+func (sc *scene) pickInstance() string {
 	names := sc.fleet.names()
 	if len(names) == 0 {
 		return ""
@@ -213,40 +210,40 @@ func (sc *scene) pick() string {
 	return names[sc.rng.IntN(len(names))]
 }
 
-// progress waits until n more effects are to be seen: a fault that strikes a
-// pipeline that does nothing proves nothing.
+// progress waits until n more records are in the output topic. A fault in an idle pipeline proves nothing.
 func (sc *scene) progress(n int) {
 	sc.t.Helper()
 	mark := len(sc.effect.Seen()) + n
 	sc.effect.UntilCount(sc.ctx, sc.t, fmt.Sprintf("%d more effects (seed %d)", n, sc.seed), mark)
 }
 
-// calm ends the load and all faults, and lets every worker run.
+// calm ends the load and all faults, and starts every worker.
 func (sc *scene) calm() {
 	sc.t.Helper()
 	sc.heal()
-	sc.enough()
+	sc.stopLoad()
 	for _, name := range sc.setup.workers {
 		sc.fleet.thaw(name)
 		sc.fleet.start(name)
 	}
 }
 
-// end lets the pipeline come to rest with all workers well, and judges it.
-func (sc *scene) end() []lateness {
+// end waits until the pipeline is drained with all workers running, and judges it. It returns the due times of all
+// retries.
+func (sc *scene) end() (retries []time.Time) {
 	sc.t.Helper()
 	sc.calm()
 	sc.drain()
 	for _, name := range sc.fleet.names() {
 		sc.fleet.stop(name)
 	}
-	for _, end := range sc.fleet.ends() {
+	for _, end := range sc.fleet.unexpectedExits() {
 		sc.t.Errorf("seed %d: a worker ended by itself: %s", sc.seed, end)
 	}
 	return sc.judge()
 }
 
-// heal fixes the network. Scenes without a proxy leave it to those with one.
+// heal restores the network. In scenes without a proxy, it does nothing.
 func (sc *scene) heal() {
 	if sc.setup.proxied {
 		sc.proxy.Resume()
@@ -261,15 +258,15 @@ func (sc *scene) topics() conservation.Pipeline {
 	return p
 }
 
-// drain waits until the group has committed everything that there is. It takes as
-// long as the machine takes; a pipeline that commits nothing for stallBound() is stuck.
+// drain waits until the group has committed everything. It has no time limit of its own, but a pipeline that commits
+// nothing for stallBound() is stuck.
 func (sc *scene) drain() {
 	sc.t.Helper()
 	began := time.Now()
 	moved, last := began, ""
-	for left := sc.left(sc.ctx); left != ""; left = sc.left(sc.ctx) {
-		if left != last {
-			moved, last = time.Now(), left
+	for uncommitted := sc.uncommitted(sc.ctx); uncommitted != ""; uncommitted = sc.uncommitted(sc.ctx) {
+		if uncommitted != last {
+			moved, last = time.Now(), uncommitted
 		}
 		if sc.ctx.Err() != nil || time.Since(moved) > stallBound() {
 			sc.t.Errorf("seed %d: not done %v after the last fault, nothing moved for %v: %s",
@@ -281,30 +278,31 @@ func (sc *scene) drain() {
 	sc.t.Logf("at rest %v after the last record", time.Since(began).Round(100*time.Millisecond))
 }
 
-// left says what the group has yet to commit. The commits are read before the
-// ends: a record that a commit moves on is then at the latest among the ends.
-func (sc *scene) left(ctx context.Context) string {
+// uncommitted describes what the group has not committed. It reads the commits before the end offsets, so a record that
+// a commit moves to another topic is not missed.
+func (sc *scene) uncommitted(ctx context.Context) string {
 	p := sc.topics()
 	committed, err := sc.log.Committed(ctx, p.Group)
 	if err != nil {
 		return err.Error()
 	}
-	ends, err := sc.log.Admin().ListEndOffsets(ctx, append(p.Tiers, p.Source)...)
+	unexpectedExits, err := sc.log.Admin().ListEndOffsets(ctx, append(p.Tiers, p.Source)...)
 	if err != nil {
 		return err.Error()
 	}
-	var left []string
-	for _, end := range ends.Offsets().Sorted() {
+	var uncommitted []string
+	for _, end := range unexpectedExits.Offsets().Sorted() {
 		at := committed[end.Topic][end.Partition]
 		if at < end.At {
-			left = append(left, fmt.Sprintf("%s/%d at %d of %d", end.Topic, end.Partition, at, end.At))
+			uncommitted = append(uncommitted, fmt.Sprintf("%s/%d at %d of %d", end.Topic, end.Partition, at, end.At))
 		}
 	}
-	return strings.Join(left, ", ")
+	return strings.Join(uncommitted, ", ")
 }
 
-// judge reads the topics and reports every breach of what the engine promises. It returns how late attempts began, by when they were due.
-func (sc *scene) judge() []lateness {
+// judge reads the topics and reports every violation of the engine's guarantees. It returns the due times of all
+// retries.
+func (sc *scene) judge() (retries []time.Time) {
 	sc.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), judgeBound())
 	defer cancel()
@@ -318,14 +316,17 @@ func (sc *scene) judge() []lateness {
 	}
 	inputs, sum := conservation.Of(sc.topics(), e.Logs, e.Committed).Totals()
 	expect.That(sc.t, inputs == sc.sent, "seed %d: %d records are in the source, %d were acknowledged", sc.seed, inputs, sc.sent)
-	late := latenessOf(e.Calls)
-	sc.t.Logf("%d records: %d delivered, %d dead, %d closed; %d retries, late p50 %v p99 %v",
-		inputs, sum.Output, sum.Letters, sum.Closed, len(late), quantile(late, .5), quantile(late, .99))
-	expect.That(sc.t, sum.Letters != 0 && sum.Closed != 0 && len(late) != 0, "seed %d: too little happened to prove anything", sc.seed)
-	return late
+	for _, call := range e.Calls {
+		if !call.Due.IsZero() {
+			retries = append(retries, call.Due)
+		}
+	}
+	sc.t.Logf("%d records: %d delivered, %d dead letters, %d closed; %d retries", inputs, sum.Output, sum.Letters, sum.Closed, len(retries))
+	expect.That(sc.t, sum.Letters != 0 && sum.Closed != 0 && len(retries) != 0, "seed %d: too little happened to prove anything", sc.seed)
+	return retries
 }
 
-// evidence reads what the judge is to see.
+// evidence reads the evidence for the judge.
 func (sc *scene) evidence(ctx context.Context) judge.Evidence {
 	sc.t.Helper()
 	p := sc.topics()
@@ -352,7 +353,8 @@ func (sc *scene) evidence(ctx context.Context) judge.Evidence {
 	return e
 }
 
-// planned returns what the handler makes of a record, in the words of the judge. Two records say the same when their bytes are the same.
+// planned returns the expected outcome of a record as an event of a plan. Two records have the same content if their
+// bytes are equal.
 func planned(r *kgo.Record, attempts int) (plan.Event, error) {
 	event, err := feed.Parse(r.Value)
 	content := fnv.New32a()
@@ -367,29 +369,4 @@ func planned(r *kgo.Record, attempts int) (plan.Event, error) {
 		e.Fate = plan.FateTransient
 	}
 	return e, err
-}
-
-// lateness is how long after it was due an attempt began.
-type lateness struct {
-	due  time.Time
-	late time.Duration
-}
-
-// latenessOf returns the lateness of all attempts that had to wait, the shortest first.
-func latenessOf(calls []judge.Call) (all []lateness) {
-	for _, c := range calls {
-		if !c.Due.IsZero() {
-			all = append(all, lateness{c.Due, c.At.Sub(c.Due)})
-		}
-	}
-	slices.SortFunc(all, func(a, b lateness) int { return cmp.Compare(a.late, b.late) })
-	return all
-}
-
-// quantile returns the lateness that a share of sorted attempts does not exceed.
-func quantile(all []lateness, q float64) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	return all[int(q*float64(len(all)-1))].late.Round(time.Millisecond)
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// The oracle of repair, cut and snap is GEOS, by way of PostGIS: of each ring alone
-// ST_MakeValid (or of its triangles ST_SymDifference), of the rings of a polygon ST_SymDifference (which is the even-odd
-// rule), of polygons ST_Union. The short form draws 1,000 geometries of each kind,
-// the long one (SWITCHBACK_TEST_LONG=1, or -postgis.count) 20,000.
+// The oracle for repair, cut and snap is GEOS, through PostGIS: ST_MakeValid for single rings (or ST_SymDifference of
+// the ring's triangles), ST_SymDifference for the rings of a polygon, which is the even-odd rule, and ST_Union for
+// polygons. The short form draws 1,000 geometries of each kind, the long form (SWITCHBACK_TEST_LONG=1, or
+// -postgis.count) 20,000.
 
 var countFlag = flag.Int("postgis.count", 0, "geometries of each kind that repair, cut and snap are compared on; 0: 1,000, or 20,000 with SWITCHBACK_TEST_LONG=1")
 
-// drawn is how many geometries of a kind are compared.
+// drawn returns how many geometries of each kind are compared.
 func drawn() int {
 	switch {
 	case *countFlag > 0:
@@ -42,8 +42,7 @@ func drawn() int {
 	return 1_000
 }
 
-// tools are functions that the oracle needs: the even-odd rule in doubles, and on a
-// fine grid.
+// tools are SQL functions of the oracle: the even-odd rule with doubles, and on a fine grid.
 const tools = `
 	CREATE FUNCTION xor(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_SymDifference($1, $2)';
 	CREATE AGGREGATE xor_all(geometry) (sfunc = xor, stype = geometry, initcond = 'POLYGON EMPTY');
@@ -52,7 +51,7 @@ const tools = `
 	CREATE FUNCTION clip(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_CollectionExtract(ST_Intersection($1, $2), 3)';
 	CREATE FUNCTION clip_on_grid(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_CollectionExtract(ST_Intersection($1, $2, 1e-11), 3)';`
 
-// evenOdd is what PostGIS makes of the polygons $1: column t of theirs.
+// evenOdd computes PostGIS's result for the polygons $1, in column t of the relation theirs.
 const evenOdd = `
 	WITH given AS (SELECT n, ST_GeomFromWKB(w) AS g, ST_GeomFromWKB(o) AS ours FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS u(w, o, n)),
 	members AS (SELECT n, (d).path AS p, (d).geom AS polygon FROM given, LATERAL ST_Dump(g) AS d),
@@ -60,46 +59,46 @@ const evenOdd = `
 	odd AS (SELECT n, p, xor_all(ring ORDER BY rp) AS polygon FROM parts GROUP BY n, p),
 	theirs AS (SELECT n, ST_Union(polygon) AS t FROM odd GROUP BY n)`
 
-// onGrid lets GEOS do the same on a grid, which is slower and cannot fail: in doubles
-// it now and then loses a piece.
+// onGrid makes GEOS compute on a grid. This is slower, but never loses a piece, as computing with doubles sometimes
+// does.
 func onGrid(sql string) string {
 	return strings.NewReplacer("xor_all(", "xor_all_on_grid(", "ST_Union(polygon)", "ST_CollectionExtract(ST_Union(polygon, 1e-11), 3)",
 		"clip(", "clip_on_grid(", "ST_SymDifference(ours, t)", "xor_on_grid(ours, t)").Replace(sql)
 }
 
-// judgement is what PostGIS says of a result beside its own.
-type judgement struct {
+// comparison is what PostGIS computes about our result and its own.
+type comparison struct {
 	Valid      bool
 	Reason     string
-	Difference float64 // area of the symmetric difference to theirs
-	Area       float64 // of theirs
-	Length     float64 // of the boundary of theirs
-	Own        float64 // of the boundary of ours
+	Difference float64 // area of the symmetric difference to PostGIS's result
+	Area       float64 // of PostGIS's result
+	Length     float64 // of the boundary of PostGIS's result
+	Own        float64 // of the boundary of our result
 }
 
-// compared asks for the judgements on our results; sql goes on after evenOdd, and the
-// relation theirs has the geometry t that ours is held against.
-func compared(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, arguments ...any) []judgement {
+// compare returns the comparisons of our results. sql follows evenOdd, and its relation theirs has in t the geometry to
+// compare with.
+func compare(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, arguments ...any) []comparison {
 	t.Helper()
-	return asked(t, db, judging(sql, theirs), given, ours, arguments...)
+	return queryBatches(t, db, comparisonQuery(sql, theirs), given, ours, arguments...)
 }
 
-// judging is the whole query.
-func judging(sql, theirs string) string {
+// comparisonQuery returns the whole query.
+func comparisonQuery(sql, theirs string) string {
 	return evenOdd + sql + `
 		SELECT ST_IsValid(ours) AS valid, ST_IsValidReason(ours) AS reason, ST_Area(ST_SymDifference(ours, t)) AS difference,
 			ST_Area(t) AS area, ST_Perimeter(t) AS length, ST_Perimeter(ours) AS own
 		FROM given JOIN ` + theirs + ` USING (n) ORDER BY n`
 }
 
-// asked asks in batches.
-func asked(t *testing.T, db *pgx.Conn, sql string, given, ours []orb.Geometry, arguments ...any) []judgement {
+// queryBatches runs the query in batches.
+func queryBatches(t *testing.T, db *pgx.Conn, sql string, given, ours []orb.Geometry, arguments ...any) []comparison {
 	t.Helper()
-	var out []judgement
+	var out []comparison
 	for begin := 0; begin < len(given); begin += batch {
 		end := min(begin+batch, len(given))
 		rows := must.Get(db.Query(t.Context(), sql, append([]any{encoded(t, given[begin:end]), encoded(t, ours[begin:end])}, arguments...)...))(t)
-		part := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[judgement]))(t)
+		part := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[comparison]))(t)
 		out = append(out, part...)
 	}
 	must.That(t, len(out) == len(given), "%d judgements of %d geometries", len(out), len(given))
@@ -118,7 +117,7 @@ func encoded(t *testing.T, shapes []orb.Geometry) [][]byte {
 	return out
 }
 
-// oracle is a database with the tools.
+// oracle returns a database with the tools.
 func oracle(t *testing.T) *pgx.Conn {
 	t.Helper()
 	db := database(t)
@@ -128,7 +127,7 @@ func oracle(t *testing.T) *pgx.Conn {
 
 func unbounded() repair.Limits { return repair.Limits{Crossings: 1_000_000, Positions: 1_000_000} }
 
-// done is the shape of a result; of one that nothing is left of, an empty one.
+// done returns the geometry of a result. It is empty if nothing is left.
 func done(t *testing.T, given orb.Geometry, result *repair.Result, err error) orb.Geometry {
 	t.Helper()
 	if failed, ok := errors.AsType[*repair.Error](err); ok && failed.Reason == repair.NothingLeft {
@@ -138,7 +137,7 @@ func done(t *testing.T, given orb.Geometry, result *repair.Result, err error) or
 	return result.Shape
 }
 
-// polygonsAtRandom draws geometries; several says that each has two polygons or more.
+// polygonsAtRandom draws geometries. With several, each one has two polygons or more.
 func polygonsAtRandom(random rings.Random, n int, several bool) []orb.Geometry {
 	out := make([]orb.Geometry, n)
 	for i := range out {
@@ -166,21 +165,20 @@ func TestPostGIS_S0_8_repair_is_the_even_odd_rule(t *testing.T) {
 				result, err := repair.Repair(t.Context(), shape, nil, unbounded())
 				ours[i] = done(t, shape, result, err)
 			}
-			judgements := compared(t, db, "", "theirs", given, ours)
+			judgements := compare(t, db, "", "theirs", given, ours)
 			arbitrate(t, db, "", "theirs", given, ours, judgements, exactly)
-			hold(t, given, ours, judgements, exactly)
+			wantWithin(t, given, ours, judgements, exactly)
 		})
 	}
 }
 
-// exactly is what two results of doubles may differ by.
-func exactly(j judgement) float64 { return 1e-9*j.Area + 1e-10*j.Length + 1e-12 }
+// exactly is the tolerance for results that were computed with doubles.
+func exactly(j comparison) float64 { return 1e-9*j.Area + 1e-10*j.Length + 1e-12 }
 
-// arbitrate asks again where GEOS makes something else of a geometry than we do.
-// ST_MakeValid does not follow the even-odd rule for rings that are very tangled; the
-// triangles between the first position of a ring and each edge of it do, when they
-// are taken together by ST_SymDifference, and none of them needs a repair.
-func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, judgements []judgement, most func(judgement) float64, arguments ...any) {
+// arbitrate repeats the comparison where GEOS and our code disagree. ST_MakeValid does not follow the even-odd rule for
+// very tangled rings. ST_SymDifference of the triangles between the first position of a ring and each of its edges does,
+// and no triangle needs a repair.
+func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, judgements []comparison, most func(comparison) float64, arguments ...any) {
 	t.Helper()
 	var at []int
 	var fans, again []orb.Geometry
@@ -189,16 +187,15 @@ func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb
 			at, fans, again = append(at, i), append(fans, fanned(given[i])), append(again, ours[i])
 		}
 	}
-	query := onGrid(judging(sql, theirs))
-	for i, j := range asked(t, db, query, fans, again, arguments...) {
+	query := onGrid(comparisonQuery(sql, theirs))
+	for i, j := range queryBatches(t, db, query, fans, again, arguments...) {
 		judgements[at[i]] = j
 	}
 	t.Logf("%d of %d geometries were judged once more, by triangles", len(at), len(given))
 	expect.That(t, len(at) <= len(given)/20, "that are too many")
 }
 
-// fanned replaces the rings of polygons by triangles that have the same parity
-// everywhere.
+// fanned replaces the rings of polygons by triangles that have the same parity everywhere.
 func fanned(shape orb.Geometry) orb.Geometry {
 	if polygon, single := shape.(orb.Polygon); single {
 		shape = orb.MultiPolygon{polygon}
@@ -219,8 +216,7 @@ func fanned(shape orb.Geometry) orb.Geometry {
 	return out
 }
 
-// Polygons that are valid by themselves and overlap: the structure of GEOS unites
-// them, too.
+// Polygons that are valid by themselves and overlap: the structure method of GEOS unites them, too.
 func TestPostGIS_S0_8_repair_is_the_structure_of_GEOS(t *testing.T) {
 	testrun.Nightly(t)
 	db := oracle(t)
@@ -230,7 +226,7 @@ func TestPostGIS_S0_8_repair_is_the_structure_of_GEOS(t *testing.T) {
 		var polygons orb.MultiPolygon
 		for len(polygons) < 3 {
 			for _, polygon := range random.Polygons() {
-				if judged(t, polygon) == nil {
+				if validityFault(t, polygon) == nil {
 					polygons = append(polygons, polygon)
 				}
 			}
@@ -239,11 +235,11 @@ func TestPostGIS_S0_8_repair_is_the_structure_of_GEOS(t *testing.T) {
 		given, ours = append(given, polygons), append(ours, done(t, polygons, result, err))
 	}
 	const structure = `, made AS (SELECT n, ST_CollectionExtract(ST_MakeValid(g, 'method=structure'), 3) AS t FROM given)`
-	rows := compared(t, db, structure, "made", given, ours)
-	hold(t, given, ours, rows, exactly)
+	rows := compare(t, db, structure, "made", given, ours)
+	wantWithin(t, given, ours, rows, exactly)
 }
 
-// folded brings what PostGIS makes of polygons whose longitudes go on back to ±180.
+// folded maps PostGIS's result for polygons with longitudes beyond ±180 back to ±180.
 const folded = `, whole AS (SELECT n, t AS w FROM theirs), folded AS (
 		SELECT n, ST_Union(ARRAY[clip(w, ST_MakeEnvelope(-180, -90, 180, 90)),
 			ST_Translate(clip(w, ST_MakeEnvelope(180, -90, 540, 90)), -360, 0),
@@ -262,7 +258,7 @@ func TestPostGIS_RFC7946_3_1_9_cut(t *testing.T) {
 		for i, polygon := range polygons {
 			for j, ring := range polygon {
 				for k := range ring {
-					// The oracle sees longitudes around 180 that go on; we get them within ±180.
+					// The oracle gets longitudes that continue beyond 180. Our code gets them within ±180.
 					ring[k] = orb.Point{ring[k][0] + 160, max(-90, min(90, ring[k][1]/2+lat))}
 					wrapped[i][j][k] = ring[k]
 					if ring[k][0] > 180 {
@@ -277,13 +273,13 @@ func TestPostGIS_RFC7946_3_1_9_cut(t *testing.T) {
 		result, err := repair.Cut(t.Context(), wrapped, nil, unbounded())
 		given, ours = append(given, polygons), append(ours, done(t, wrapped, result, err))
 	}
-	judgements := compared(t, db, folded, "folded", given, ours)
+	judgements := compare(t, db, folded, "folded", given, ours)
 	arbitrate(t, db, folded, "folded", given, ours, judgements, exactly)
-	hold(t, given, ours, judgements, exactly)
+	wantWithin(t, given, ours, judgements, exactly)
 }
 
-// Snapped geometries are valid at their precision and lie within a cell of what they
-// were, and of what ST_ReducePrecision makes of it.
+// Snapped geometries are valid at their precision. They are within a cell of the original and of the result of
+// ST_ReducePrecision.
 func TestPostGIS_S0_3_snap(t *testing.T) {
 	testrun.Nightly(t)
 	db := oracle(t)
@@ -299,27 +295,27 @@ func TestPostGIS_S0_3_snap(t *testing.T) {
 		const reduced = `, reduced AS (SELECT n, ST_ReducePrecision(t, $3) AS t FROM theirs)`
 		for _, c := range []struct {
 			sql, theirs string
-			cells       float64 // that an edge may be apart
+			cells       float64 // maximum distance of an edge
 			arguments   []any
 		}{{"", "theirs", 1.5, nil}, {reduced, "reduced", 2, []any{cell}}} {
-			// A sliver may collapse on the grid there and not here: then its edges are ours alone.
-			most := func(j judgement) float64 { return c.cells * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
-			judgements := compared(t, db, c.sql, c.theirs, given, ours, c.arguments...)
+			// A sliver may collapse on PostGIS's grid and not on ours. Then only our result has its edges.
+			most := func(j comparison) float64 { return c.cells * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
+			judgements := compare(t, db, c.sql, c.theirs, given, ours, c.arguments...)
 			arbitrate(t, db, c.sql, c.theirs, given, ours, judgements, most, c.arguments...)
-			hold(t, given, ours, judgements, most)
+			wantWithin(t, given, ours, judgements, most)
 		}
 	}
 }
 
-// Published boundaries, of which some are invalid, are valid to GEOS once they are repaired, or snapped at a precision, and cover what the
-// even-odd rule says.
+// Published boundaries, some of them invalid, are valid to GEOS after they are repaired, or snapped to a precision, and
+// cover the area of the even-odd rule.
 func TestPostGIS_S0_8_S0_3_counties(t *testing.T) {
 	testrun.Proof(t)
 	db, reader := oracle(t), must.Get(transform.New(transform.Config{}))(t)
 	var given []orb.Geometry
 	for f, err := range examples.Counties() {
 		must.Do(t, err)
-		if county, err := reader.Decode(f.JSON); err == nil { // else a ring is too short to be one
+		if county, err := reader.Decode(f.JSON); err == nil { // otherwise a ring has too few positions
 			given = append(given, county.Geometry.Shape)
 		}
 	}
@@ -330,20 +326,20 @@ func TestPostGIS_S0_8_S0_3_counties(t *testing.T) {
 			if decimals >= 0 {
 				result, err = repair.Snap(t.Context(), shape, nil, decimals, unbounded())
 				cell := math.Pow10(-decimals)
-				most = func(j judgement) float64 { return 1.5 * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
+				most = func(j comparison) float64 { return 1.5 * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
 			}
 			ours[i] = done(t, shape, result, err)
 		}
-		for i, j := range compared(t, db, "", "theirs", given, ours) {
+		for i, j := range compare(t, db, "", "theirs", given, ours) {
 			expect.That(t, j.Valid && j.Difference <= most(j), "%d decimals: %s, and differs by an area of %v of %v: %.200v", decimals, j.Reason, j.Difference, j.Area, given[i])
 		}
 	}
 	expect.Equal(t, len(given), 3231-19, "counties")
 }
 
-// hold fails for results that PostGIS does not call valid, or that differ from its own
-// by more than an area.
-func hold(t *testing.T, given, ours []orb.Geometry, judgements []judgement, most func(judgement) float64) {
+// wantWithin checks that PostGIS considers the results valid, and that they differ from its own by at most the tolerated
+// area.
+func wantWithin(t *testing.T, given, ours []orb.Geometry, judgements []comparison, most func(comparison) float64) {
 	t.Helper()
 	changed, worst := 0, 0.0
 	for i, j := range judgements {
@@ -357,17 +353,17 @@ func hold(t *testing.T, given, ours []orb.Geometry, judgements []judgement, most
 	expect.That(t, changed >= len(judgements)/4, "that proves nothing")
 }
 
-// verdict is what PostGIS says of a geometry.
+// verdict is PostGIS's verdict on a geometry.
 type verdict struct {
 	Valid  bool
-	Reason string   // "" for a valid one
-	X, Y   *float64 // where it is not valid, when PostGIS says so
+	Reason string   // "" for a valid geometry
+	X, Y   *float64 // position of the fault, if PostGIS returns one
 	Simple bool
 	CCW    bool // all exterior rings run counterclockwise, all holes clockwise
 	Area   float64
 }
 
-// batch is how many geometries one statement asks about.
+// batch is the number of geometries per statement.
 const batch = 1000
 
 // ask sends geometries to PostGIS as WKB and returns a verdict for each.
@@ -394,7 +390,7 @@ func ask(t *testing.T, db *pgx.Conn, shapes []orb.Geometry) []verdict {
 	return verdicts
 }
 
-// madeValid is the area of what ST_MakeValid makes of a geometry.
+// madeValid returns the area of a geometry after ST_MakeValid.
 func madeValid(t *testing.T, db *pgx.Conn, shape orb.Geometry) (area float64) {
 	t.Helper()
 	wkb := must.Get(geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape}))(t)
@@ -402,13 +398,13 @@ func madeValid(t *testing.T, db *pgx.Conn, shape orb.Geometry) (area float64) {
 	return area
 }
 
-// judged is our verdict on validity.
-func judged(t *testing.T, shape orb.Geometry) *validity.Fault {
+// validityFault returns our verdict on validity.
+func validityFault(t *testing.T, shape orb.Geometry) *validity.Fault {
 	t.Helper()
 	return must.Get(validity.Valid(t.Context(), shape))(t)
 }
 
-// isSimple is our verdict on simplicity.
+// isSimple returns our verdict on simplicity.
 func isSimple(t *testing.T, shape orb.Geometry) *validity.Fault {
 	t.Helper()
 	return must.Get(validity.Simple(t.Context(), shape))(t)

@@ -22,12 +22,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// near is how far a place may be from the truth: crossings are rounded.
+// near is the tolerance for the position of a crossing, which is rounded.
 const near = 1e-7
 
-// meeting counts, with PostGIS, how often the rings of a geometry lead through a
-// point: an edge through it counts 2, one that ends there 1. An ordinary corner
-// has 2. Folded says that two edges which end there run over each other.
+// meeting makes PostGIS count how often the rings of a geometry pass through a point: an edge through the point counts
+// 2, one that ends there 1. An ordinary corner has 2. Folded means that two edges which end there overlap.
 const meeting = `
 	SELECT coalesce(sum(CASE WHEN ends THEN 1 ELSE 2 END), 0)::int AS ways,
 		coalesce(bool_or((SELECT count(*) FROM near o WHERE o.n = near.n AND o.edge <> near.edge
@@ -43,17 +42,17 @@ const meetingWith = `
 		FROM asked, LATERAL ST_DumpSegments(g) AS s WHERE ST_Length(s.geom) > 0 AND ST_DWithin(s.geom, p, $4)
 	)`
 
-// The place that a fault names is one: rings meet there that may not. PostGIS
-// often names another one of the same geometry, so it is asked about ours.
+// At the position of a reported fault, rings meet that must not. PostGIS often reports another fault of the same
+// geometry, so the test asks it about our position.
 func TestPostGIS_S0_8_places(t *testing.T) {
 	testrun.Nightly(t)
 	db := database(t)
 	shapes := randomPolygons(rings.NewRandom(seed(t)), 1_500)
-	var asked []orb.Geometry
+	var queryBatches []orb.Geometry
 	var faults []*validity.Fault
 	same := 0
 	for i, theirs := range ask(t, db, shapes) {
-		fault := judged(t, shapes[i])
+		fault := validityFault(t, shapes[i])
 		if fault == nil {
 			continue
 		}
@@ -63,19 +62,19 @@ func TestPostGIS_S0_8_places(t *testing.T) {
 		}
 		switch fault.Rule {
 		case validity.NestedRings, validity.HoleOutside: // the ring's own position
-		case validity.OneDistinctPoint: // the only one
+		case validity.OneDistinctPoint: // the only position
 		default:
-			asked, faults = append(asked, shapes[i]), append(faults, fault)
+			queryBatches, faults = append(queryBatches, shapes[i]), append(faults, fault)
 		}
 	}
-	for i, ways := range meetings(t, db, asked, faults) {
-		contained := faults[i].Rule == validity.PolygonsOverlap // one polygon within another meets nothing
-		expect.That(t, ways.Ways >= 4 || ways.Folded || contained, "%v at %v: nothing meets there (%+v): %v", faults[i], faults[i].At, ways, asked[i])
+	for i, ways := range meetings(t, db, queryBatches, faults) {
+		contained := faults[i].Rule == validity.PolygonsOverlap // a polygon within another one meets no ring
+		expect.That(t, ways.Ways >= 4 || ways.Folded || contained, "%v at %v: nothing meets there (%+v): %v", faults[i], faults[i].At, ways, queryBatches[i])
 	}
-	t.Logf("%d places as PostGIS has them, %d others, which are places too", same, len(asked))
+	t.Logf("%d places as PostGIS has them, %d others, which are places too", same, len(queryBatches))
 }
 
-// ways is an answer of the query meeting.
+// ways is a row of the result of meeting.
 type ways struct {
 	Ways   int
 	Folded bool
@@ -97,7 +96,7 @@ func meetings(t *testing.T, db *pgx.Conn, shapes []orb.Geometry, faults []*valid
 
 var seedFlag = flag.Uint64("postgis.seed", 0, "seed of the random geometries; 0: that of SWITCHBACK_TEST_SEED")
 
-// shared is the server of all tests, which the first that asks starts.
+// shared is the server of all tests. The first test that needs it starts it.
 var shared struct {
 	sync.Once
 	server *postgis.Server
@@ -116,8 +115,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// database is a connection to a database of the test's own, or skips the test
-// where there is no PostGIS and none is demanded.
+// database returns a connection to a database of the test. It skips the test if PostGIS is unavailable and not demanded.
 func database(t *testing.T) *pgx.Conn {
 	t.Helper()
 	shared.Do(func() {
@@ -134,7 +132,7 @@ func database(t *testing.T) *pgx.Conn {
 	return db
 }
 
-// seed returns the seed of the flag, or that of the test run.
+// seed returns the seed of the flag, or of the test run.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	if *seedFlag != 0 {

@@ -25,7 +25,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// randomPolygons draws n geometries, a Polygon where there is one polygon.
+// randomPolygons draws n geometries. A geometry with one polygon is a Polygon.
 func randomPolygons(random rings.Random, n int) []orb.Geometry {
 	shapes := make([]orb.Geometry, n)
 	for i := range shapes {
@@ -37,16 +37,14 @@ func randomPolygons(random rings.Random, n int) []orb.Geometry {
 	return shapes
 }
 
-// deeper are the rules that are looked at only once no rings cross, and what
-// PostGIS calls them. A geometry that breaks several of them may be reported for
-// any.
+// deeper returns the rules that are only checked if no rings cross, and PostGIS's reasons for them. A geometry that
+// breaks several of these rules may be reported for any of them.
 func deeper() (rules []validity.Rule, reasons []string) {
 	return []validity.Rule{validity.NestedRings, validity.HoleOutside, validity.InteriorDisconnected},
 		[]string{"Holes are nested", "Hole lies outside shell", "Interior is disconnected", "Nested shells"}
 }
 
-// The verdicts are the same, all of them, and the rules are so where a geometry
-// can break only one.
+// All verdicts agree, and so do the rules for geometries that can break only one.
 func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 	testrun.Proof(t)
 	db := database(t)
@@ -54,7 +52,7 @@ func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 	counts := map[string]int{}
 	rules, reasons := deeper()
 	for i, theirs := range ask(t, db, shapes) {
-		fault := judged(t, shapes[i])
+		fault := validityFault(t, shapes[i])
 		if (fault == nil) != theirs.Valid {
 			t.Errorf("%v, and PostGIS says %q: %v", fault, theirs.Reason, shapes[i])
 			continue
@@ -90,15 +88,15 @@ func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
 	}
 	counts := map[string]int{}
 	for i, theirs := range ask(t, db, shapes) {
-		valid, simple := judged(t, shapes[i]), isSimple(t, shapes[i])
+		valid, simple := validityFault(t, shapes[i]), isSimple(t, shapes[i])
 		expect.That(t, (valid == nil) == theirs.Valid && (simple == nil) == theirs.Simple, "%v, %v, and PostGIS says valid %v, simple %v: %v", valid, simple, theirs.Valid, theirs.Simple, shapes[i])
 		counts[fmt.Sprintf("both: valid %v, simple %v", theirs.Valid, theirs.Simple)]++
 	}
 	logCounts(t, counts)
 }
 
-// Shapes that are hard for methods that compare boxes are easy to get wrong in a
-// sweep: many edges at one longitude, long edges side by side.
+// These shapes are hard for methods that compare boxes, and easy to get wrong in a sweep: many edges at one longitude,
+// long parallel edges.
 func TestPostGIS_S0_8_hostile_shapes(t *testing.T) {
 	testrun.Nightly(t)
 	db := database(t)
@@ -110,16 +108,15 @@ func TestPostGIS_S0_8_hostile_shapes(t *testing.T) {
 		shapes = append(shapes, orb.Polygon{ring}, orb.Polygon{broken})
 	}
 	for i, theirs := range ask(t, db, shapes) {
-		fault := judged(t, shapes[i])
+		fault := validityFault(t, shapes[i])
 		expect.That(t, (fault == nil) == theirs.Valid, "shape %s, broken %v: %v, and PostGIS says %q", rings.Shapes()[i/2].Name, i%2 == 1, fault, theirs.Reason)
 	}
 }
 
-// plane is a system in which every place that is drawn here is one.
+// plane is a coordinate system that contains every drawn position.
 const plane = "EPSG:3857"
 
-// apply runs records through the gates and the mapping, and returns what passed
-// with the geometry that it was before.
+// apply runs records through the gates and the mapping. It returns the accepted geometries before and after.
 func apply(t *testing.T, rules transform.GeometryRules, shapes []orb.Geometry) (before, after []orb.Geometry) {
 	t.Helper()
 	rules.SourceCRS, rules.TargetCRS = plane, plane
@@ -133,8 +130,7 @@ func apply(t *testing.T, rules transform.GeometryRules, shapes []orb.Geometry) (
 	return before, after
 }
 
-// What passes the gates has its rings wound as RFC 7946 wants them, and is else
-// the same.
+// Accepted geometries have rings wound as RFC 7946 requires, and are otherwise unchanged.
 func TestPostGIS_S0_8_rings_are_wound(t *testing.T) {
 	testrun.Proof(t)
 	db := database(t)
@@ -151,14 +147,13 @@ func TestPostGIS_S0_8_rings_are_wound(t *testing.T) {
 	expect.That(t, turned >= len(is)/4 && len(is) >= 200, "that proves nothing")
 }
 
-// What the gates repair is valid, and a ring that meets itself becomes what
-// ST_MakeValid makes of it.
+// Geometries that the gates repair are valid. A ring that meets itself becomes the result of ST_MakeValid.
 func TestPostGIS_S0_8_repairs(t *testing.T) {
 	testrun.Proof(t)
 	db := database(t)
 	before, after := apply(t, transform.GeometryRules{Validity: transform.ValidityRepair}, randomPolygons(rings.NewRandom(seed(t)), 2_000))
 	was, is := ask(t, db, before), ask(t, db, after)
-	repaired, compared := 0, 0
+	repaired, compare := 0, 0
 	for i := range is {
 		expect.That(t, is[i].Valid && is[i].CCW, "%v became %v, which PostGIS calls %q; wound right %v", before[i], after[i], is[i].Reason, is[i].CCW)
 		if was[i].Valid {
@@ -166,27 +161,27 @@ func TestPostGIS_S0_8_repairs(t *testing.T) {
 		}
 		repaired++
 		if polygon, single := before[i].(orb.Polygon); single && len(polygon) == 1 {
-			compared++
+			compare++
 			made := madeValid(t, db, before[i])
 			expect.That(t, sameArea(made, is[i].Area), "%v has the area %v after the repair, and %v after ST_MakeValid", before[i], is[i].Area, made)
 		}
 	}
-	t.Logf("%d repaired, %d compared with ST_MakeValid", repaired, compared)
-	expect.That(t, compared >= 20, "that proves nothing")
+	t.Logf("%d repaired, %d compared with ST_MakeValid", repaired, compare)
+	expect.That(t, compare >= 20, "that proves nothing")
 }
 
-// sameArea allows for rounding, which depends on where a sum begins.
+// sameArea tolerates rounding, which depends on where a sum begins.
 func sameArea(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) }
 
-// sample is one geometry of the conformance data and what our gates say of it.
+// sample is one geometry of the conformance data and the verdict of our gates.
 type sample struct {
 	file          string
 	shape         orb.Geometry
 	valid, simple bool
 }
 
-// differences are the kinds of geometries that we judge otherwise than PostGIS,
-// and why. One that fits none fails the test.
+// differences are the kinds of geometries whose verdicts differ from PostGIS's, with reasons. Any other difference fails
+// the test.
 func differences() []struct {
 	reason string
 	fits   func(s sample, theirs verdict) bool
@@ -216,8 +211,8 @@ func hasPolygons(shape orb.Geometry) bool {
 	return false
 }
 
-// Every geometry of the conformance data that has the structure of RFC 7946 gets
-// the verdict that PostGIS gives it, but for the kinds listed.
+// Every geometry of the conformance data with the structure of RFC 7946 gets PostGIS's verdict, except for the listed
+// kinds.
 func TestPostGIS_S0_8_conformance_data(t *testing.T) {
 	testrun.Nightly(t)
 	root := os.Getenv("CORPORA_DIR")
@@ -287,9 +282,9 @@ func samplesOf(t *testing.T, folder string) []sample {
 		for _, record := range recordsOf(text) {
 			f, err := valid.Decode(record)
 			if err != nil || f.Geometry.IsNull() {
-				continue // refused for its structure, which PostGIS is not asked about
+				continue // refused for its structure, which PostGIS does not check
 			}
-			f = &transform.Feature{Geometry: f.Geometry} // judged in the plane of its coordinates, whatever they are
+			f = &transform.Feature{Geometry: f.Geometry} // judged in the plane of its coordinates, whatever their system
 			samples = append(samples, sample{
 				file: name, shape: f.Geometry.Shape,
 				valid:  passes(t, valid, f, classify.CodeGeometryInvalid),
@@ -302,8 +297,8 @@ func samplesOf(t *testing.T, folder string) []sample {
 	return samples
 }
 
-// passes reports whether a gate lets a feature pass, which it may refuse with one
-// code only; validity comes after simplicity.
+// passes reports whether a gate accepts a feature. The gate may refuse it with one code only. Validity is checked after
+// simplicity.
 func passes(t *testing.T, gates *transform.Transformer, f *transform.Feature, code classify.Code) bool {
 	t.Helper()
 	_, err := gates.Gate(t.Context(), f)
@@ -315,7 +310,7 @@ func passes(t *testing.T, gates *transform.Transformer, f *transform.Feature, co
 	return e.Code != code
 }
 
-// recordsOf are the features of a text; a bare geometry is put into one.
+// recordsOf returns the features of a text. A bare geometry is wrapped in a feature.
 func recordsOf(text []byte) [][]byte {
 	var object struct {
 		Type     string            `json:"type"`

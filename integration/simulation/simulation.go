@@ -12,25 +12,25 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/world"
 )
 
-// Result is what came of a world.
+// Result is the result of a world.
 type Result struct {
 	Violations []judge.Violation
 	Story      string        // what happened
 	Journeys   []string      // of the records of the first violations
-	Virtual    time.Duration // how long the world was played, by its own clock
-	Rest       time.Duration // from the last fault until all had ended; negative: not within the bound
+	Virtual    time.Duration // duration of the world, by its own clock
+	Rest       time.Duration // from the last fault until everything had ended; negative if not within the bound
 	Busy       int64         // the most requests of one process within judge.BusyWindow
-	Digest     string        // of all that was seen: the same when a run repeats another one exactly
+	Digest     string        // of all evidence; equal if a run repeats another one exactly
 }
 
-// Fails says whether a promise was broken.
+// Fails reports whether a promise was broken.
 func (r Result) Fails() bool { return len(r.Violations) > 0 }
 
-// mostJourneys bounds what is told of a failure.
+// mostJourneys limits the journeys of a failure.
 const mostJourneys = 3
 
-// Play plays one world in a bubble of testing/synctest. dir is a folder of its own; logs hears the engines, unless it is nil.
-// An error is one of the simulation itself.
+// Play runs one world in a bubble of testing/synctest. dir is an empty folder. The engines log to logs unless it is nil.
+// An error is a failure of the simulation itself.
 func Play(p plan.Plan, dir string, logs io.Writer) (Result, error) {
 	kinds := make([]faults.Kind, len(p.Faults))
 	for i, f := range p.Faults {
@@ -80,7 +80,7 @@ func result(w *world.World, e judge.Evidence) Result {
 	return r
 }
 
-// durable gives the folder for the cluster's data where a fault needs it; elsewhere they stay in memory.
+// durable returns the folder for the cluster's data if a fault needs it. Otherwise the data stays in memory.
 func durable(kinds []faults.Kind, dir string) string {
 	for _, k := range kinds {
 		if k.Durable {
@@ -90,8 +90,8 @@ func durable(kinds []faults.Kind, dir string) string {
 	return ""
 }
 
-// repeats is how often the attempt at a record may be made again, at most. Each instance that joins ends the transaction that
-// is open in the others.
+// repeats returns how often an attempt at a record may be repeated. Each instance that joins aborts the open
+// transactions of the others.
 func repeats(p plan.Plan, kinds []faults.Kind) int {
 	n := 1 + p.Engine.Instances
 	for i, f := range p.Faults {

@@ -14,9 +14,9 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// TestWorld plays the world whose plan is in the environment, and writes its result as a line of JSON that begins with
-// ResultMark. The command play starts it, in a process of its own for each world: so a world repeats itself, whatever was
-// played before.
+// TestWorld runs the world whose plan is in the environment, and prints its result as a line of JSON that begins with
+// ResultMark. The command play starts it in a separate process for each world, so that a run does not depend on earlier
+// worlds.
 func TestWorld(t *testing.T) {
 	text := os.Getenv(EnvPlan)
 	if text == "" {

@@ -1,4 +1,3 @@
-// Package feed makes the load of the chaos suite: source records whose own bytes
-// say what shall happen to them, so that every worker, whenever it starts, treats
-// one record alike, and the checker knows what must become of it.
+// Package feed produces the load of the chaos suite. The bytes of each source record determine its outcome, so every
+// worker treats a record the same way, and the checker knows the expected result.
 package feed

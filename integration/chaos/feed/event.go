@@ -8,14 +8,14 @@ import (
 
 // Event is the value of a source record.
 type Event struct {
-	ID        int           `json:"id"`                  // unique, but for duplicates
+	ID        int           `json:"id"`                  // unique, except for duplicates
 	Fails     int           `json:"fails,omitempty"`     // attempts that fail transiently before one succeeds
 	Permanent bool          `json:"permanent,omitempty"` // every attempt fails permanently
-	Takes     time.Duration `json:"takes,omitempty"`     // how long an attempt takes, nanoseconds
+	Takes     time.Duration `json:"takes,omitempty"`     // duration of an attempt, in nanoseconds
 	Pad       string        `json:"pad,omitempty"`
 }
 
-// Parse reads a record's value; that of a tombstone is the zero Event: it succeeds.
+// Parse parses a record's value. A tombstone is the zero Event, which succeeds.
 func Parse(value []byte) (Event, error) {
 	var e Event
 	if value == nil {
@@ -27,5 +27,5 @@ func Parse(value []byte) (Event, error) {
 	return e, nil
 }
 
-// Dies reports whether the event must end in the DLQ when it is given so many attempts.
+// Dies reports whether the event must become a dead letter after this many attempts.
 func (e Event) Dies(maxAttempts int) bool { return e.Permanent || e.Fails >= maxAttempts }

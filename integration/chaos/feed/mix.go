@@ -10,40 +10,40 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Mix says what share of the records is of which kind. Shares are of 1.
+// Mix has the shares of the kinds of records, between 0 and 1.
 type Mix struct {
 	Keys      int
 	Transient float64 // fails transiently
 	Permanent float64
-	Duplicate float64 // repeats a payload of its key: the last one mostly, an older one at times (A → B → A)
+	Duplicate float64 // repeats a payload of its key: usually the last one, sometimes an older one (A → B → A)
 	Tombstone float64
 	Keyless   float64
 	Slow      float64 // its attempts take a hundred times as long
-	Pad       int     // bytes that a payload is padded with, at most
+	Pad       int     // maximum of the bytes that pad a payload
 }
 
-// DefaultMix is that of requirement S2-9.
+// DefaultMix is the mix of requirement S2-9.
 func DefaultMix() Mix {
 	return Mix{Keys: 400, Transient: .10, Permanent: .01, Duplicate: .30, Tombstone: .005, Keyless: .005, Slow: .003, Pad: 200}
 }
 
-// Maker makes records. The same seed makes the same ones. It is for one goroutine.
+// Maker makes records. The same seed makes the same records. It must be used by one goroutine only.
 type Maker struct {
 	mix  Mix
 	rng  *rand.Rand
 	made int
-	past map[string][][]byte // payloads of each key, the last few
+	past map[string][][]byte // the last few payloads of each key
 }
 
-// NewMaker gives a maker of records.
+// NewMaker returns a maker of records.
 func NewMaker(mix Mix, seed uint64) *Maker {
 	return &Maker{mix: mix, rng: rand.New(rand.NewPCG(seed, 0xfeed)), past: map[string][][]byte{}}
 }
 
-// remembered payloads of a key, for duplicates.
+// remembered is the number of payloads of a key that duplicates are drawn from.
 const remembered = 4
 
-// Next makes one record, without a topic.
+// Next returns the next record, without a topic.
 func (m *Maker) Next() *kgo.Record {
 	m.made++
 	r := &kgo.Record{Headers: []kgo.RecordHeader{
@@ -74,7 +74,7 @@ func (m *Maker) payload() []byte {
 	switch {
 	case m.chance(m.mix.Transient):
 		e.Fails = 1
-		for e.Fails < 6 && m.chance(.3) { // 0.8 % of them fail five times and are exhausted
+		for e.Fails < 6 && m.chance(.3) { // 0.8 % of these records fail five times and run out of attempts
 			e.Fails++
 		}
 	case m.chance(m.mix.Permanent):
@@ -90,7 +90,7 @@ func (m *Maker) payload() []byte {
 	return value
 }
 
-// pad gives text that hardly compresses: what a broker sends must not be a fraction of what a worker holds.
+// pad returns text that hardly compresses, so that a batch on the wire is about as large as its records in memory.
 func (m *Maker) pad() string {
 	raw := make([]byte, m.rng.IntN(m.mix.Pad)/2)
 	for i := range raw {

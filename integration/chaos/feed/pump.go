@@ -10,8 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Pump produces a maker's records to a topic at a rate, whatever happens to the
-// broker meanwhile: it tries until it is stopped.
+// Pump produces a maker's records to a topic at a rate. It retries until it is stopped, whatever happens to the broker.
 type Pump struct {
 	client *kgo.Client
 	stop   context.CancelFunc
@@ -20,11 +19,11 @@ type Pump struct {
 	failed atomic.Pointer[error]
 }
 
-// beat is how often the pump sends.
+// beat is the interval between two sends.
 const beat = 20 * time.Millisecond
 
-// Start begins to produce rate records a second, most of them at most; without a
-// most, until it is stopped.
+// Start starts a pump with a rate in records per second and a limit of records. Without a limit, the pump runs until it
+// is stopped.
 func Start(addrs []string, topic string, maker *Maker, rate, most int) (*Pump, error) {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
@@ -65,11 +64,10 @@ func (p *Pump) run(ctx context.Context, maker *Maker, rate, most int) {
 	}
 }
 
-// Sent is how many records the broker has acknowledged.
+// Sent returns the number of records that the broker has acknowledged.
 func (p *Pump) Sent() int { return int(p.sent.Load()) }
 
-// Stop ends the pump and returns once all that it made is acknowledged. Once is
-// enough; a second time says the same.
+// Stop stops the pump and returns when all its records are acknowledged. Further calls return the same result.
 func (p *Pump) Stop(ctx context.Context) error {
 	p.stop()
 	<-p.done

@@ -1,7 +1,5 @@
-// Package journal is the form in which a worker of the chaos suite writes down
-// every step of every record, in the transaction of the step: what is there has
-// happened, and in the order of its partition.
+// Package journal is the format in which a worker of the chaos suite records every step of every record, in the
+// transaction of the step. Each journaled step has therefore taken effect, in the order of its partition.
 //
-// The names decision and source are those of the audit trail (architecture,
-// section 4), so that the same checker reads it.
+// Decisions and sources have the names of the audit trail (architecture, section 4), so the same checker can read both.
 package journal

@@ -8,30 +8,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Step is what happened to a record when it was taken once.
+// Step is one decision about a record.
 type Step struct {
 	Decision    string    `json:"decision"` // delivered, retried, parked, dead_lettered, duplicate, superseded, filtered, skipped
-	Source      string    `json:"source"`   // topic/partition/offset of its first appearance
-	Position    string    `json:"position"` // topic/partition/offset where it was taken
+	Source      string    `json:"source"`   // topic/partition/offset of the source record
+	Position    string    `json:"position"` // topic/partition/offset where it was read
 	Key         *string   `json:"key"`      // null for a record without a key
 	Attempt     int       `json:"attempt"`
 	Reason      string    `json:"reason"`
-	Due         time.Time `json:"due,omitzero"`     // what the record's header said
-	Started     time.Time `json:"started,omitzero"` // when the handler was called, by its own clock; zero when it was not
-	Next        time.Time `json:"next,omitzero"`    // not before this, when it waits on
+	Due         time.Time `json:"due,omitzero"`     // from the record's header
+	Started     time.Time `json:"started,omitzero"` // call of the handler, by the worker's clock; zero without a call
+	Next        time.Time `json:"next,omitzero"`    // due time, if the record waits again
 	Destination string    `json:"destination,omitempty"`
 	Sequence    int64     `json:"sequence,omitempty"`
 	Worker      string    `json:"worker"`
 
-	// Time and Pipeline make an event of the audit trail of the step, for `consumer verify`.
+	// Time and Pipeline turn the step into an event of the audit trail, for `consumer verify`.
 	Time     time.Time `json:"time,omitzero"`
 	Pipeline string    `json:"pipeline,omitempty"`
 }
 
-// Finished reports whether nothing follows this step.
+// Finished reports whether the step is the last one of its record.
 func (s Step) Finished() bool { return s.Decision != "retried" && s.Decision != "parked" }
 
-// Record gives the step as a record of a topic whose partitions are the source's.
+// Record encodes the step as a record of the journal topic, which has the source's partitions.
 func (s Step) Record(topic string, partition int32) (*kgo.Record, error) {
 	value, err := json.Marshal(s)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s Step) Record(topic string, partition int32) (*kgo.Record, error) {
 	return r, nil
 }
 
-// Parse reads a step back.
+// Parse parses a step.
 func Parse(r *kgo.Record) (Step, error) {
 	var s Step
 	if err := json.Unmarshal(r.Value, &s); err != nil {
@@ -53,7 +53,7 @@ func Parse(r *kgo.Record) (Step, error) {
 	return s, nil
 }
 
-// String is one line of a journey.
+// String returns one line of a journey.
 func (s Step) String() string {
 	clock := func(at time.Time) string {
 		if at.IsZero() {

@@ -1,7 +1,6 @@
-// Package worker is one instance under fire: an engine of pkg/retrytopics with a
-// handler that does to each record what the record's own bytes say (package feed),
-// and a journal of every step.
+// Package worker is one instance of the chaos suite: an engine of pkg/retrytopics with a handler that treats each record
+// as its bytes determine (package feed), and a journal of every step.
 //
-// It is run as a process of its own, from the test's binary, with its settings in
-// an environment variable; it ends in order on SIGTERM and in no order otherwise.
+// It runs as a process of its own, from the test's binary, with its settings in an environment variable. SIGTERM shuts
+// it down.
 package worker

@@ -19,11 +19,11 @@ import (
 
 type handler struct {
 	output, journal, instance, pipeline string
-	started                             sync.Map // header.Position to the attempt there
+	started                             sync.Map // from header.Position to the attempt
 }
 
-// attempt is when the handler was first called for a record. The engine may commit what it returned in a later session,
-// without another call; once an attempt was noted, the next call begins another one.
+// attempt is the time of the first call of the handler for a record. The engine may commit the result in a later
+// session, without another call. After the attempt was journaled, the next call starts a new one.
 type attempt struct {
 	at    time.Time
 	noted bool
@@ -35,7 +35,7 @@ func (h *handler) begin(r *retrytopics.Record) {
 	}
 }
 
-// handle does what the record's bytes say. The same bytes and attempt always fare alike.
+// handle treats a record as its bytes determine. The same bytes and attempt always have the same outcome.
 func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 	h.begin(r)
 	result := retrytopics.Result{Identity: retrytopics.Identity{
@@ -64,7 +64,7 @@ func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopic
 	return result, nil
 }
 
-// note writes the step down, in the step's own transaction.
+// note journals a step in the step's own transaction.
 func (h *handler) note(e *retrytopics.Event) ([]*kgo.Record, error) {
 	r := e.Record
 	step := journal.Step{

@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Run is a worker's life. It returns the process's exit code: 0 after SIGTERM, 1
-// when the engine gave up, 2 when the settings make no sense.
+// Run runs a worker and returns the exit code of its process: 0 after SIGTERM, 1 if the engine failed, 2 if the settings
+// are invalid.
 func Run(text string, log io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

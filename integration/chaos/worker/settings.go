@@ -13,11 +13,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Env is the variable that holds a worker's settings, as JSON. A test binary in
-// whose environment it stands is a worker and nothing else.
+// Env is the variable that contains a worker's settings, as JSON. A test binary with this variable only runs the worker.
 const Env = "CHAOS_WORKER"
 
-// Settings are all that a worker has to know.
+// Settings are the settings of a worker.
 type Settings struct {
 	Brokers        []string
 	Instance       string
@@ -29,10 +28,10 @@ type Settings struct {
 	Dedupe         time.Duration // window; 0 turns the ledger off
 	Session        time.Duration // group session timeout
 	Transaction    time.Duration // transaction timeout
-	HeldBytes      int           // of records held in memory, about; 0: the engine's default
+	HeldBytes      int           // approximate limit of held records; 0 for the engine's default
 }
 
-// Text gives the settings as Env holds them.
+// Text encodes the settings for Env.
 func (s Settings) Text() string {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -49,7 +48,7 @@ func parse(text string) (Settings, error) {
 	return s, nil
 }
 
-// Tiers gives the tiers of the delays.
+// Tiers returns the tiers of the delays.
 func (s Settings) Tiers() []policy.Tier {
 	tiers := make([]policy.Tier, 0, len(s.Delays))
 	for _, d := range s.Delays {
@@ -58,8 +57,7 @@ func (s Settings) Tiers() []policy.Tier {
 	return tiers
 }
 
-// Config gives the engine's configuration, but for the handler and the journal of
-// a running worker.
+// Config returns the engine's configuration without the handler and the journal of a running worker.
 func (s Settings) Config() retrytopics.Config {
 	return retrytopics.Config{
 		Brokers: s.Brokers, Source: s.Source, Group: s.Group,

@@ -115,7 +115,7 @@ func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record, memory 
 	}
 	in := h.byPlace[said.Source]
 	if in == nil {
-		h.report(Conservation, said.Source, "the journal speaks of it, and it is not in the source: %s", said)
+		h.report(Conservation, said.Source, "the journal has a step of it, but it is not in the source: %s", said)
 		return
 	}
 	s := &step{Step: said, in: in, from: in.record, memory: memory}

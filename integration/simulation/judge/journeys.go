@@ -15,7 +15,7 @@ func (h *history) journeys() {
 	taken := map[string]bool{}
 	for _, s := range h.steps {
 		if taken[s.Position] {
-			h.report(ExactlyOnce, s.Source, "%s was taken twice", s.Position)
+			h.report(ExactlyOnce, s.Source, "%s was read twice", s.Position)
 		}
 		taken[s.Position] = true
 	}
@@ -27,7 +27,7 @@ func (h *history) journeys() {
 func (h *history) journey(in *input) {
 	if len(in.steps) == 0 {
 		if h.Rest >= 0 {
-			h.report(Conservation, in.position, "the journal knows nothing of it: it was lost")
+			h.report(Conservation, in.position, "it was lost: the journal has no step of it")
 		}
 		return
 	}
@@ -38,7 +38,7 @@ func (h *history) journey(in *input) {
 			attempts = 0
 			h.begins(in, i, s)
 		} else if before := in.steps[i-1]; !strings.HasPrefix(s.Position, before.Destination+"/") {
-			h.report(Conservation, in.position, "it was put into %s and taken at %s", before.Destination, s.Position)
+			h.report(Conservation, in.position, "it was written to %s and read at %s", before.Destination, s.Position)
 		}
 		if s.Decision != "parked" {
 			attempts++
@@ -49,7 +49,7 @@ func (h *history) journey(in *input) {
 		case s.Decision != "parked" && s.Attempt != attempts:
 			h.report(Conservation, in.position, "attempt %d is numbered %d", attempts, s.Attempt)
 		case s.Decision != "parked" && attempts > h.Plan.Engine.MaxAttempts:
-			h.report(Calls, in.position, "attempt %d, and %d are allowed", attempts, h.Plan.Engine.MaxAttempts)
+			h.report(Calls, in.position, "attempt %d, but only %d are allowed", attempts, h.Plan.Engine.MaxAttempts)
 		}
 	}
 	if last := in.last(); h.Rest >= 0 && !last.Finished() {
@@ -79,7 +79,7 @@ func (h *history) times() {
 	for _, in := range h.inputs {
 		for i, s := range in.steps {
 			if at, waits := due[s.Position]; waits && !at.Equal(s.Due) {
-				h.report(NeverEarly, in.position, "it is due at %v by its header at %s, and the instance read %v", at, s.Position, s.Due)
+				h.report(NeverEarly, in.position, "it is due at %v by its header at %s, but the instance read %v", at, s.Position, s.Due)
 			}
 			if i > 0 && s.life == in.steps[i-1].life && !s.Due.Equal(in.steps[i-1].Next) {
 				h.report(NeverEarly, in.position, "put back until %v, the header said %v", in.steps[i-1].Next, s.Due)

@@ -18,7 +18,7 @@ import (
 // once, and that nothing else is reported as lost. Records that are rightly lost leave the history, because nothing is
 // expected of them. Deleted records that were read are part of the log.
 func (h *history) losses() {
-	said := h.saidLost()
+	reported := h.reportedLosses()
 	taken := map[string]bool{}
 	for _, r := range h.Logs[h.Topics.Journal] {
 		if s, err := journal.Parse(r); err == nil {
@@ -30,14 +30,14 @@ func (h *history) losses() {
 	for _, r := range log {
 		known[topiclog.Position(r)] = true
 	}
-	missed := map[int]int64{} // by index of said: records that nobody read
+	missed := map[int]int64{} // by index of reported: records that no engine read
 	for _, r := range h.Pruned {
 		at := topiclog.Position(r)
 		if known[at] {
 			continue // the brokers still have it, or two deletions overlapped
 		}
 		known[at] = true
-		in := slices.IndexFunc(said, func(l retrytopics.Loss) bool {
+		in := slices.IndexFunc(reported, func(l retrytopics.Loss) bool {
 			return l.Partition == r.Partition && l.From <= r.Offset && r.Offset < l.To
 		})
 		switch {
@@ -49,7 +49,7 @@ func (h *history) losses() {
 		case r.Offset < h.Epoch*Stride: // deleted with its topic before anybody read it
 			h.lost[at] = r
 		case h.Rest >= 0:
-			h.report(Conservation, at, "it was deleted before it was taken, and no engine says so")
+			h.report(Conservation, at, "it was deleted before it was read, and no engine reported it as lost")
 		}
 	}
 	for _, r := range h.Deleted {
@@ -61,7 +61,7 @@ func (h *history) losses() {
 			h.lost[at], known[at] = r, true
 		}
 	}
-	for i, l := range said {
+	for i, l := range reported {
 		h.counted(l, missed[i], taken)
 	}
 	slices.SortFunc(log, func(a, b *kgo.Record) int {
@@ -91,9 +91,9 @@ func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]boo
 	}
 }
 
-// saidLost returns the losses that the engines reported for the source. Overlapping losses are a fault, because each
-// loss is reported once.
-func (h *history) saidLost() (said []retrytopics.Loss) {
+// reportedLosses returns the losses that the engines reported for the source. Overlapping losses are a fault, because
+// each loss is reported once.
+func (h *history) reportedLosses() (reported []retrytopics.Loss) {
 	end, moved := map[int32]int64{}, map[int32]int64{}
 	for _, r := range h.Logs[h.Topics.Losses] {
 		if adopted(r) {
@@ -106,15 +106,15 @@ func (h *history) saidLost() (said []retrytopics.Loss) {
 			continue
 		}
 		if l.Topic != h.Topics.Source {
-			h.report(Conservation, "", "an engine lost %d records of %s, and nothing is deleted there: %+v", l.Records, l.Topic, l)
+			h.report(Conservation, "", "an engine reported %d lost records of %s, where nothing was deleted: %+v", l.Records, l.Topic, l)
 			continue
 		}
 		l.From, l.To = l.From+moved[r.Partition], l.To+moved[r.Partition]
 		if l.From < end[l.Partition] {
-			h.report(ExactlyOnce, "", "partition %d is said to be lost twice from %d", l.Partition, l.From)
+			h.report(ExactlyOnce, "", "partition %d is reported as lost twice from %d", l.Partition, l.From)
 		}
 		end[l.Partition] = max(end[l.Partition], l.To)
-		said = append(said, l)
+		reported = append(reported, l)
 	}
-	return said
+	return reported
 }

@@ -59,9 +59,9 @@ func (k *keyHistory) dedupe(s *step) {
 	again := k.last != nil && same(k.last, s)
 	switch {
 	case s.Decision == "duplicate" && !again:
-		k.report(Conservation, s.Source, "it is closed as a duplicate, and %s took effect last for its key", name(k.last))
+		k.report(Conservation, s.Source, "it is closed as a duplicate, but %s took effect last for its key", name(k.last))
 	case s.Decision == "delivered" && again && k.Plan.Engine.Window > 0:
-		k.report(ExactlyOnce, s.Source, "it took effect, and says the same as %s, which took effect last for its key", name(k.last))
+		k.report(ExactlyOnce, s.Source, "it took effect with the same content as %s, which took effect last for its key", name(k.last))
 	}
 }
 
@@ -72,7 +72,7 @@ func (k *keyHistory) latest(s *step, v version, lifted bool) {
 	case s.Decision == "delivered" && older && !lifted:
 		k.report(Order, s.Source, "it took effect after %s, which is newer: %v after %v", name(k.last), v, k.newest)
 	case s.Decision == "superseded" && !older:
-		k.report(Order, s.Source, "it is closed as superseded, and nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
+		k.report(Order, s.Source, "it is closed as superseded, but nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
 	case (s.Decision == "delivered") && lifted != (s.Reason == string(policy.ReasonForced)):
 		k.report(Order, s.Source, "it took effect over newer data (%t), and the reason is %s", lifted, s.Reason)
 	}
@@ -101,7 +101,7 @@ func (k *keyHistory) strictReplay(s *step, v version, lifted bool) {
 		k.report(Order, s.Source, "its replay took effect after %s, which is newer", name(k.last))
 	}
 	if s.Decision == "superseded" && !k.outdates(v) {
-		k.report(Order, s.Source, "its replay is closed as superseded, and nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
+		k.report(Order, s.Source, "its replay is closed as superseded, but nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
 	}
 	if k.held != nil && k.held.in == s.in {
 		k.held = nil

@@ -20,11 +20,11 @@ func (h *history) outcome(s *step) {
 	switch s.Decision {
 	case "delivered":
 		if dies || e.Fate == plan.FateFiltered {
-			h.report(Conservation, s.Source, "it was delivered in life %d, and its handler never finished it so (%s)", s.life, e.Fate)
+			h.report(Conservation, s.Source, "it was delivered in life %d, but its handler never succeeds (%s)", s.life, e.Fate)
 		}
 	case "dead_lettered":
 		if !dies && !h.Plan.Has(plan.KindFailing) {
-			h.report(Conservation, s.Source, "it died in life %d, and its handler would have finished it (%s)", s.life, e.Fate)
+			h.report(Conservation, s.Source, "it became a dead letter in life %d, but its handler would have finished it (%s)", s.life, e.Fate)
 		}
 	case "duplicate":
 		if s.Key == nil || h.Plan.Engine.Window == 0 {
@@ -37,9 +37,9 @@ func (h *history) outcome(s *step) {
 		}
 	case "filtered":
 		if e.Fate != plan.FateFiltered {
-			h.report(Conservation, s.Source, "it was filtered, and its handler does not do so (%s)", e.Fate)
+			h.report(Conservation, s.Source, "it was filtered, but its handler does not filter it (%s)", e.Fate)
 		}
 	default:
-		h.report(Conservation, s.Source, "no handler here ends with %s", s.Decision)
+		h.report(Conservation, s.Source, "no handler of the simulation ends with %s", s.Decision)
 	}
 }

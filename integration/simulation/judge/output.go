@@ -94,9 +94,9 @@ func (h *history) table() {
 		switch {
 		case other, there && h.behind(row, s), h.belowDelete(s, there), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there), h.forcedBefore(key, row, there):
 		case s.in.event.Delete && there:
-			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
+			h.report(Sink, s.Source, "it deleted key %q, but the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
-			h.report(Sink, s.Source, "it took effect last for key %q, and the table has the row of %q", key, row.Source)
+			h.report(Sink, s.Source, "it took effect last for key %q, but the table has the row of %q", key, row.Source)
 		}
 	}
 }

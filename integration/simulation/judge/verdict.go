@@ -22,7 +22,7 @@ func Verdict(e Evidence) []Violation {
 		}
 	}
 	if e.Rest < 0 {
-		h.report(Progress, "", "after %s there is left: %s", e.Bound, e.Left)
+		h.report(Progress, "", "after %s, this is unfinished: %s", e.Bound, e.Left)
 	}
 	h.journeys()
 	h.times()

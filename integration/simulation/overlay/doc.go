@@ -1,6 +1,6 @@
-// Package overlay gives what other people's code lacks for the simulation, without a fork and without a replace in go.mod: it
-// applies the patches in its folders to copies, and gives the flags with which `go build` uses them. Only the simulation is
-// built with them; what the product is built from is never changed.
+// Package overlay patches third-party code for the simulation, without a fork and without a replace directive in go.mod.
+// It applies the patches in its folders to copies, and returns the flags with which `go build` uses the copies. Only the
+// simulation is built with them, never the product.
 //
-// The patches of kfake are in the form in which they go upstream (see each one's text).
+// The patches of kfake are in the form of upstream contributions (see the text of each patch).
 package overlay

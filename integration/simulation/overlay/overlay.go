@@ -20,19 +20,19 @@ var patches embed.FS
 
 const kfakeModule = "github.com/twmb/franz-go/pkg/kfake"
 
-// Build is how the simulation is built.
+// Build describes how the simulation is built.
 type Build struct {
 	Flags []string // of `go build`
-	// Unrepeatable says why a run does not repeat another one of the same plan exactly; nil when it does.
+	// Unrepeatable says why runs of the same plan may differ. It is nil if they are identical.
 	Unrepeatable error
 }
 
-// Prepare makes patched copies in dir, and says how to build with them. It is called in a folder of the module, and runs go
-// and git.
+// Prepare creates patched copies in dir and returns the build flags. It must be called in a folder of the module, and
+// runs go and git.
 //
-// Files of the module cache cannot be replaced with -overlay, so kfake is replaced as a module, in a copy of go.mod that only
-// this build reads. Go's own runtime is replaced with -overlay. A Go version that its patch does not fit is no error: worlds
-// are played, but a seed repeats a plan and not a run.
+// Files of the module cache cannot be replaced with -overlay. Prepare therefore replaces kfake as a module, in a copy of
+// go.mod that only this build reads. Go's own runtime is replaced with -overlay. If its patch does not fit the Go
+// version, Prepare still succeeds, but a seed repeats only the plan and not the run.
 func Prepare(ctx context.Context, dir string) (Build, error) {
 	mod, err := prepareKfake(ctx, dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func apply(ctx context.Context, folder string, strip int, dir string) error {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return err
 		}
-		// Tests go upstream with a patch; here are none.
+		// The patches contain tests for upstream. The copies have no tests.
 		_, err = run(ctx, dir, "git", "apply", fmt.Sprint("-p", strip), "--exclude=*_test.go", file)
 		if err != nil {
 			return fmt.Errorf("%s does not fit the version in go.mod (is it upstream by now?): %w", name, err)
@@ -180,7 +180,7 @@ func run(ctx context.Context, dir, command string, args ...string) (string, erro
 	cmd.Dir = dir
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.Env = append(os.Environ(), "GIT_DIR="+os.DevNull) // the files belong to no repository, wherever they lie
+	cmd.Env = append(os.Environ(), "GIT_DIR="+os.DevNull) // the files belong to no repository
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", command, strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
 	}

@@ -1,3 +1,2 @@
-// Package story is what is told of a world: what happened, and when, and of a failure the way of the records concerned. It
-// decides nothing.
+// Package story formats what happened in a world, and the journeys of the records of a failure.
 package story

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Failure is what is told of a world that broke a promise.
+// Failure describes a world that broke a promise.
 type Failure struct {
 	Plan       string
 	Violations []string
 	Story      string
-	Journeys   []string // of records concerned
+	Journeys   []string // of the records concerned
 	Output     string   // of the process, apart from its result
-	Again      string   // the command that plays the plan once more
+	Again      string   // the command that runs the plan again
 }
 
 const (
 	mostViolations = 12
-	mostOutput     = 4_000 // bytes: the start says why a process ended
+	mostOutput     = 4_000 // bytes from the start, which say why a process ended
 )
 
-// String is the failure for people.
+// String formats the failure.
 func (f Failure) String() string {
 	var b strings.Builder
 	part := func(title, text string) {
@@ -33,13 +33,13 @@ func (f Failure) String() string {
 	if more := len(f.Violations) - len(shown); more > 0 {
 		text += fmt.Sprintf("\n… and %d more", more)
 	}
-	part("what was broken", text)
+	part("broken promises", text)
 	part("the plan", f.Plan)
 	part("what happened", f.Story)
 	for _, journey := range f.Journeys {
-		part("the way of a record", journey)
+		part("journey of a record", journey)
 	}
 	part("output", f.Output[:min(len(f.Output), mostOutput)])
-	part("once more", f.Again)
+	part("run again", f.Again)
 	return b.String()
 }

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Story is what happened in a world, in its order. Its methods are safe for concurrent use.
+// Story lists the events of a world in their order. Its methods are safe for concurrent use.
 type Story struct {
 	begin time.Time
-	also  io.Writer // hears each line at once; nil: nobody
+	also  io.Writer // receives each line immediately; may be nil
 
 	mu    sync.Mutex
 	lines []string
 }
 
-// New begins a story now.
+// New starts a story now.
 func New(also io.Writer) *Story { return &Story{begin: time.Now(), also: also} }
 
 // Tell adds a line.
@@ -31,7 +31,7 @@ func (s *Story) Tell(format string, args ...any) {
 	}
 }
 
-// String is the whole story.
+// String returns the whole story.
 func (s *Story) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,9 +29,7 @@ type Process struct {
 	name  string
 	cmd   *exec.Cmd
 	leash *Leash
-	mem   *Memory
 	done  chan struct{} // closed when the process has been reaped
-	ended time.Time     // valid once done is closed
 	err   error         // valid once done is closed
 }
 
@@ -40,7 +38,6 @@ type Process struct {
 type Result struct {
 	Code           int
 	Stdout, Stderr string
-	Memory         int // bytes in memory at most; 0 where Linux does not tell, and with the race detector, which takes its own
 }
 
 // Start runs a command and fails the test when it cannot be started. The test's
@@ -67,7 +64,6 @@ func Start(t testing.TB, spec Spec) *Process {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
 	p.leash = leash
-	p.mem = WatchMemory(p.cmd)
 	go p.reap()
 	t.Cleanup(func() { p.cleanup(t) })
 	return p
@@ -87,7 +83,6 @@ func cleanEnv(env []string) []string {
 
 func (p *Process) reap() {
 	p.err = p.cmd.Wait()
-	p.ended = time.Now()
 	p.leash.Release()
 	p.Stdout.end()
 	p.Stderr.end()
@@ -137,11 +132,7 @@ func (p *Process) Wait(ctx context.Context, t testing.TB) Result {
 	if p.err != nil && !errors.As(p.err, &exit) {
 		t.Fatalf("%s: %v", p.name, p.err)
 	}
-	r := Result{Code: p.cmd.ProcessState.ExitCode(), Stdout: p.Stdout.String(), Stderr: p.Stderr.String()}
-	if !raceEnabled {
-		r.Memory = p.mem.Peak()
-	}
-	return r
+	return Result{Code: p.cmd.ProcessState.ExitCode(), Stdout: p.Stdout.String(), Stderr: p.Stderr.String()}
 }
 
 // WaitFor returns once the output matches the pattern, with the submatches. It

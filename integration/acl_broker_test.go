@@ -23,21 +23,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// guardedUsers is how many principals the broker knows; a row of the matrix takes one.
-const guardedUsers = 300
+// aclUsers is the number of principals of the broker. Each row of the matrix uses one.
+const aclUsers = 300
 
-// guarded is a broker with ACLs. Nobody but the test may do anything that was not granted.
-type guarded struct {
+// aclBroker is a broker with ACLs. Apart from the test itself, a principal may only do what was granted to it.
+type aclBroker struct {
 	*broker.Owned
-	admin *kadm.Client
-	taken atomic.Int32
+	admin    *kadm.Client
+	nextUser atomic.Int32
 }
 
-// guardedKafka starts a broker with ACLs.
-func guardedKafka(t *testing.T) *guarded {
+// startACLBroker starts a broker with ACLs.
+func startACLBroker(t *testing.T) *aclBroker {
 	t.Helper()
 	needRealKafka(t)
-	users := make([]string, guardedUsers)
+	users := make([]string, aclUsers)
 	for i := range users {
 		users[i] = userName(i)
 	}
@@ -48,7 +48,7 @@ func guardedKafka(t *testing.T) *guarded {
 		client.Close()
 		expect.Do(t, kafka.Close(false))
 	})
-	return &guarded{Owned: kafka, admin: kadm.NewClient(client)}
+	return &aclBroker{Owned: kafka, admin: kadm.NewClient(client)}
 }
 
 func userName(i int) string { return fmt.Sprintf("user%d", i) }
@@ -60,37 +60,38 @@ type permission struct {
 	op    acls.Operation
 }
 
-// ward is a pipe whose commands come as a principal of their own, with no more than is granted to it.
-type ward struct {
+// confinedPipe is a pipeline whose commands connect as their own principal, with only the permissions that the test
+// granted.
+type confinedPipe struct {
 	*pipe
-	kafka *guarded
+	kafka *aclBroker
 	user  string
 }
 
-// everyResource adds a header by which records are refused and a reference set in a topic, so that every resource of the table is in
-// use.
+// everyResource adds a governance header and a reference set in a topic, so that the pipeline uses every resource of the
+// ACL table.
 func everyResource(s *settings) {
 	s.More = "governance: { care: { header: care, deny: [ceremonial] } }\n"
 	s.Transform = "  - { from: id, to: known, type: string, on_error: null, references: { set: known } }\n  references: [{ name: known, topic: " + s.ID + ".known }]"
 }
 
-// newWard makes the topics of a pipe and takes a principal that has no permission yet.
-func newWard(t *testing.T, kafka *guarded, change ...func(*settings)) *ward {
+// newConfined creates the topics of a pipeline and assigns a principal without permissions.
+func newConfined(t *testing.T, kafka *aclBroker, change ...func(*settings)) *confinedPipe {
 	t.Helper()
-	return prepareWard(t, kafka, change...).create()
+	return prepareConfined(t, kafka, change...).create()
 }
 
-func prepareWard(t *testing.T, kafka *guarded, change ...func(*settings)) *ward {
+func prepareConfined(t *testing.T, kafka *aclBroker, change ...func(*settings)) *confinedPipe {
 	t.Helper()
 	quick := func(s *settings) {
 		s.Metrics, s.Partitions, s.Session, s.Tiers, s.MaxAttempts = "127.0.0.1:0", 1, "6s", []time.Duration{200 * time.Millisecond}, 3
 	}
 	p := newPipeOn(t, []string{kafka.Addr}, 2*time.Minute, append([]func(*settings){quick, everyResource}, change...)...)
-	return &ward{p, kafka, userName(int(kafka.taken.Add(1)) - 1)}
+	return &confinedPipe{p, kafka, userName(int(kafka.nextUser.Add(1)) - 1)}
 }
 
-// create makes the topics, as the test, and lets the commands come as the principal.
-func (w *ward) create() *ward {
+// create creates the topics as the administrator. Later commands connect as the principal.
+func (w *confinedPipe) create() *confinedPipe {
 	w.t.Helper()
 	w.ensure()
 	must.Do(w.t, w.log.Create(w.ctx, w.set.ID+".known", 1, map[string]string{"cleanup.policy": "compact"}))
@@ -98,26 +99,26 @@ func (w *ward) create() *ward {
 	return w.confine()
 }
 
-// confine writes the file as the principal has it.
-func (w *ward) confine() *ward {
+// confine writes the pipeline file with the principal's credentials.
+func (w *confinedPipe) confine() *confinedPipe {
 	w.t.Helper()
 	w.set.Brokers, w.set.Kafka = []string{w.kafka.Behind}, w.sasl()
 	w.write()
 	return w
 }
 
-// sasl is how a configuration says that the principal connects.
-func (w *ward) sasl() string {
+// sasl returns the principal's SASL settings for the pipeline file.
+func (w *confinedPipe) sasl() string {
 	w.t.Helper()
 	password := filepath.Join(w.t.TempDir(), "password")
 	must.Do(w.t, os.WriteFile(password, []byte(w.user), 0o600))
 	return fmt.Sprintf("sasl: { mechanism: PLAIN, username: %s, password_file: %q }", w.user, password)
 }
 
-func (w *ward) principal() string { return "User:" + w.user }
+func (w *confinedPipe) principal() string { return "User:" + w.user }
 
-// printed gives what the commands print for roles.
-func (w *ward) printed(roles ...acls.Role) (all []permission) {
+// printedPermissions returns the permissions that the commands print for the roles.
+func (w *confinedPipe) printedPermissions(roles ...acls.Role) (all []permission) {
 	w.t.Helper()
 	for _, role := range roles {
 		args := []string{"consumer", "topics", "acls"}
@@ -125,18 +126,18 @@ func (w *ward) printed(roles ...acls.Role) (all []permission) {
 			args = []string{"replayer", "acls"}
 		}
 		r := w.run(args[0], append(args[1:], "-c", w.file, "--principal", w.principal(), "--for", string(role), "-o", "json")...)
-		all = append(all, w.permissions(r)...)
+		all = append(all, w.parsePermissions(r)...)
 	}
 	return all
 }
 
-// permissions reads what a command printed as JSON.
-func (w *ward) permissions(r proc.Result) (all []permission) {
+// parsePermissions parses the JSON output of a command that prints permissions.
+func (w *confinedPipe) parsePermissions(r proc.Result) (all []permission) {
 	w.t.Helper()
-	var said acls.Allowed
-	err := json.Unmarshal([]byte(r.Stdout), &said)
+	var allowed acls.Allowed
+	err := json.Unmarshal([]byte(r.Stdout), &allowed)
 	must.That(w.t, err == nil && r.Code == 0, "%v: %s", err, r)
-	for _, set := range said.Roles {
+	for _, set := range allowed.Roles {
 		for _, g := range set.Grants {
 			for _, op := range g.Operations {
 				all = append(all, permission{set.Role, g, op})
@@ -151,8 +152,8 @@ var kafkaOperations = map[acls.Operation]kmsg.ACLOperation{
 	acls.Delete: kmsg.ACLOperationDelete, acls.Describe: kmsg.ACLOperationDescribe, acls.DescribeConfigs: kmsg.ACLOperationDescribeConfigs,
 }
 
-// rule gives a permission as Kafka's rule for the principal.
-func (w *ward) rule(p permission) *kadm.ACLBuilder {
+// acl returns Kafka's ACL for a permission of the principal.
+func (w *confinedPipe) acl(p permission) *kadm.ACLBuilder {
 	b := kadm.NewACLs().Allow(w.principal()).AllowHosts("*").Operations(kafkaOperations[p.op])
 	switch p.grant.Resource {
 	case acls.Topic:
@@ -168,13 +169,13 @@ func (w *ward) rule(p permission) *kadm.ACLBuilder {
 	return b.ResourcePatternType(kadm.ACLPatternLiteral)
 }
 
-func (w *ward) grant(all ...permission) {
+func (w *confinedPipe) grant(all ...permission) {
 	w.t.Helper()
 	var wg sync.WaitGroup
 	for _, p := range all {
 		wg.Go(func() {
-			made, err := w.kafka.admin.CreateACLs(w.ctx, w.rule(p))
-			for _, m := range made {
+			created, err := w.kafka.admin.CreateACLs(w.ctx, w.acl(p))
+			for _, m := range created {
 				if err == nil {
 					err = m.Err
 				}
@@ -184,15 +185,16 @@ func (w *ward) grant(all ...permission) {
 	}
 	wg.Wait()
 	for _, p := range all {
-		w.inForce(p, 1)
+		w.waitForACLs(p, 1)
 	}
 }
 
-// inForce waits until the broker has so many rules of a permission: it learns of a change after the controller's answer.
-func (w *ward) inForce(p permission, want int) {
+// waitForACLs waits until the broker has this many ACLs for a permission. The broker applies a change after the
+// controller has answered.
+func (w *confinedPipe) waitForACLs(p permission, want int) {
 	w.t.Helper()
 	eventually.Until(w.ctx, w.t, fmt.Sprintf("%d rules of %v", want, p), func() (bool, string) {
-		found, err := w.kafka.admin.DescribeACLs(w.ctx, w.rule(p))
+		found, err := w.kafka.admin.DescribeACLs(w.ctx, w.acl(p))
 		n := 0
 		for _, f := range found {
 			n += len(f.Described)
@@ -201,22 +203,22 @@ func (w *ward) inForce(p permission, want int) {
 	})
 }
 
-func (w *ward) take(p permission) {
+func (w *confinedPipe) revoke(p permission) {
 	w.t.Helper()
-	gone, err := w.kafka.admin.DeleteACLs(w.ctx, w.rule(p))
+	deleted, err := w.kafka.admin.DeleteACLs(w.ctx, w.acl(p))
 	n := 0
-	for _, g := range gone {
+	for _, g := range deleted {
 		if err == nil {
 			err = g.Err
 		}
 		n += len(g.Deleted)
 	}
 	must.That(w.t, err == nil && n == 1, "take %v: %d rules, %v", p, n, err)
-	w.inForce(p, 0)
+	w.waitForACLs(p, 0)
 }
 
-// sendSacred produces a record that governance refuses.
-func (w *ward) sendSacred(prefix string) {
+// sendDenied produces a record that governance refuses.
+func (w *confinedPipe) sendDenied(prefix string) {
 	w.t.Helper()
 	w.sendRecords(&kgo.Record{
 		Topic: w.topics.Source, Key: []byte(prefix + "-sacred"), Value: []byte(feature(prefix + "-sacred")), Headers: []kgo.RecordHeader{{Key: "care", Value: []byte("ceremonial")}},

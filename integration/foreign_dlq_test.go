@@ -22,32 +22,32 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// keepHeaders writes the headers that the libraries wrote where the unit tests of internal/dialects read them.
-var keepHeaders = flag.Bool("foreign.update", false, "keep the headers of TestForeign as golden files of internal/dialects")
+// updateGoldens makes the tests write the libraries' headers as golden files for the unit tests of internal/dialects.
+var updateGoldens = flag.Bool("foreign.update", false, "keep the headers of TestForeign as golden files of internal/dialects")
 
-// foreignDesk is one library's topics, the program that fails on their records, and a replayer that looks at what
-// it wrote. The topics share a prefix.
-type foreignDesk struct {
+// foreignDLQ has the topics of one library, the program that fails on their records, and a replayer that reads the
+// library's dead letters. The topics share a prefix.
+type foreignDLQ struct {
 	*pipe
 	prefix string
 	tails  map[string]*topiclog.Tail // by DLQ
 }
 
-// failed is the partition of every record that is to fail.
+// failed is the partition of every record that must fail.
 const failed = 2
 
-func newForeignDesk(t *testing.T, topics ...string) *foreignDesk {
+func newForeignDLQ(t *testing.T, topics ...string) *foreignDLQ {
 	t.Helper()
 	p := newPipe(t, 3*time.Minute).ensure()
-	d := &foreignDesk{pipe: p, prefix: p.set.ID, tails: map[string]*topiclog.Tail{}}
+	d := &foreignDLQ{pipe: p, prefix: p.set.ID, tails: map[string]*topiclog.Tail{}}
 	for _, topic := range topics {
 		must.Do(t, d.log.Create(d.ctx, d.topic(topic), 3, nil))
 	}
 	return d
 }
 
-// begin starts the library's program. When that ends by itself, there is nothing left to wait for.
-func (d *foreignDesk) begin(j java, class string, args ...string) {
+// startLibrary starts the library's program. If the program exits by itself, all waits of the test are cancelled.
+func (d *foreignDLQ) startLibrary(j java, class string, args ...string) {
 	d.t.Helper()
 	program := j.start(d.t, class, args...)
 	ctx, cancel := context.WithCancelCause(d.ctx)
@@ -62,26 +62,26 @@ func (d *foreignDesk) begin(j java, class string, args ...string) {
 	}()
 }
 
-func (d *foreignDesk) topic(name string) string { return d.prefix + "." + name }
+func (d *foreignDLQ) topic(name string) string { return d.prefix + "." + name }
 
-// fail sends a record that is to fail, with a header of its producer.
-func (d *foreignDesk) fail(topic, key string, value []byte) *kgo.Record {
+// sendFailing sends a record that must fail, with a header of its producer.
+func (d *foreignDLQ) sendFailing(topic, key string, value []byte) *kgo.Record {
 	d.t.Helper()
 	return d.sendRecords(&kgo.Record{
 		Topic: d.topic(topic), Partition: failed, Key: []byte(key), Value: value, Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte("event-" + key)}},
 	})[0]
 }
 
-// again sends a letter back as it lies there, with all that the library wrote: what a careless redrive does.
-func (d *foreignDesk) again(topic string, letter *kgo.Record) *kgo.Record {
+// redrive sends a dead letter unchanged, with all headers of the library, as a careless redrive does.
+func (d *foreignDLQ) redrive(topic string, deadLetter *kgo.Record) *kgo.Record {
 	d.t.Helper()
 	return d.sendRecords(&kgo.Record{
-		Topic: d.topic(topic), Partition: failed, Key: letter.Key, Value: letter.Value, Headers: letter.Headers,
+		Topic: d.topic(topic), Partition: failed, Key: deadLetter.Key, Value: deadLetter.Value, Headers: deadLetter.Headers,
 	})[0]
 }
 
-// written waits until a DLQ has so many records with a key and gives the last of them.
-func (d *foreignDesk) written(dlq, key string, n int) *kgo.Record {
+// waitForDeadLetter waits until a DLQ has n records with a key, and returns the nth.
+func (d *foreignDLQ) waitForDeadLetter(dlq, key string, n int) *kgo.Record {
 	d.t.Helper()
 	if d.tails[dlq] == nil {
 		d.tails[dlq] = d.log.Tail(d.t, d.topic(dlq))
@@ -94,8 +94,8 @@ func (d *foreignDesk) written(dlq, key string, n int) *kgo.Record {
 	return found[n-1]
 }
 
-// foreignLetter is what tests read of a line of list --details.
-type foreignLetter struct {
+// listedDeadLetter holds the fields of a line of list --details that tests read.
+type listedDeadLetter struct {
 	ID, Dialect string
 	DLQ, Source foreignPlace
 	Error       foreignError
@@ -120,66 +120,66 @@ type foreignError struct {
 	CauseClass                  string `json:"cause_class"`
 }
 
-// replayer runs a reading command over a DLQ and gives its lines.
-func (d *foreignDesk) replayer(command, dlq string, args ...string) []string {
+// replayer runs a reading command on a DLQ and returns its output lines.
+func (d *foreignDLQ) replayer(command, dlq string, args ...string) []string {
 	d.t.Helper()
 	r := d.run("replayer", append([]string{command, "-c", d.file, "--topic", d.topic(dlq), "--dialect", "auto", "-o", "ndjson"}, args...)...)
 	must.That(d.t, r.Code == 0, "replayer %s: %s", command, r)
 	return strings.Split(strings.TrimSpace(r.Stdout), "\n")
 }
 
-// letters are the letters of a DLQ as the replayer lists them, by where they lie.
-func (d *foreignDesk) letters(dlq string) map[foreignPlace]foreignLetter {
+// listDeadLetters returns the dead letters of a DLQ as the replayer lists them, by position.
+func (d *foreignDLQ) listDeadLetters(dlq string) map[foreignPlace]listedDeadLetter {
 	d.t.Helper()
-	out := map[foreignPlace]foreignLetter{}
+	out := map[foreignPlace]listedDeadLetter{}
 	for _, line := range d.replayer("list", dlq, "--details") {
-		var l foreignLetter
+		var l listedDeadLetter
 		must.Do(d.t, json.Unmarshal([]byte(line), &l))
 		out[l.DLQ] = l
 	}
 	return out
 }
 
-// death is a letter that a library has to write, and what the replayer has to say of it.
-type death struct {
+// wantedDeadLetter is a dead letter that a library must write, and what the replayer must read from it.
+type wantedDeadLetter struct {
 	dlq      string
 	key      string
-	nth      int         // which of the letters with this key, from 1
-	of       *kgo.Record // whose bytes it has, and whose place is its source
+	nth      int         // which dead letter of this key, from 1
+	source   *kgo.Record // the failed record
 	dialect  string
 	error    foreignError
 	attempts int
-	golden   string // file for its headers
+	golden   string // name of the golden file for its headers
 }
 
-// wants waits for letters and compares what list and show say of each with what is wanted.
-func (d *foreignDesk) wants(deaths ...death) {
+// wantDeadLetters waits for dead letters, and checks how list and show describe each of them.
+func (d *foreignDLQ) wantDeadLetters(deaths ...wantedDeadLetter) {
 	d.t.Helper()
 	records := make([]*kgo.Record, len(deaths))
-	listed := map[string]map[foreignPlace]foreignLetter{}
+	listed := map[string]map[foreignPlace]listedDeadLetter{}
 	for i, want := range deaths {
-		records[i] = d.written(want.dlq, want.key, want.nth)
+		records[i] = d.waitForDeadLetter(want.dlq, want.key, want.nth)
 	}
 	for i, want := range deaths {
 		if listed[want.dlq] == nil {
-			listed[want.dlq] = d.letters(want.dlq)
+			listed[want.dlq] = d.listDeadLetters(want.dlq)
 		}
 		r := records[i]
 		got := listed[want.dlq][foreignPlace{r.Topic, r.Partition, r.Offset}]
-		d.compare(want, got)
-		d.keep(want, r)
+		d.compareListed(want, got)
+		d.writeGolden(want, r)
 	}
-	d.shows(deaths[0], records[0], listed[deaths[0].dlq])
+	d.wantShown(deaths[0], records[0], listed[deaths[0].dlq])
 }
 
-func (d *foreignDesk) compare(want death, got foreignLetter) {
+func (d *foreignDLQ) compareListed(want wantedDeadLetter, got listedDeadLetter) {
 	d.t.Helper()
-	w := foreignLetter{
-		ID: got.ID, DLQ: got.DLQ, Dialect: want.dialect, Source: foreignPlace{want.of.Topic, want.of.Partition, want.of.Offset}, Error: want.error, Status: "pending",
-		Attempts: want.attempts, SourceTime: want.of.Timestamp.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+	w := listedDeadLetter{
+		ID: got.ID, DLQ: got.DLQ, Dialect: want.dialect, Source: foreignPlace{want.source.Topic, want.source.Partition, want.source.Offset}, Error: want.error, Status: "pending",
+		Attempts: want.attempts, SourceTime: want.source.Timestamp.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 	}
-	w.Key, w.KeyBase64 = textOrBytes(want.of.Key)
-	w.Value, w.ValueBase64 = textOrBytes(want.of.Value)
+	w.Key, w.KeyBase64 = textOrBytes(want.source.Key)
+	w.Value, w.ValueBase64 = textOrBytes(want.source.Value)
 	expect.That(d.t, fmt.Sprintf("%+v", got) == fmt.Sprintf("%+v", w), "dead letter %d of %s in %s:\n got %+v\nwant %+v", want.nth, want.key, want.dlq, got, w)
 }
 
@@ -190,8 +190,9 @@ func textOrBytes(b []byte) (string, []byte) {
 	return "", b
 }
 
-// shows wants show to give every header of a letter as it lies there, and groups to count all letters of the DLQ.
-func (d *foreignDesk) shows(want death, r *kgo.Record, listed map[foreignPlace]foreignLetter) {
+// wantShown checks that show prints every header of a dead letter unchanged, and that groups counts all dead letters of
+// the DLQ.
+func (d *foreignDLQ) wantShown(want wantedDeadLetter, r *kgo.Record, listed map[foreignPlace]listedDeadLetter) {
 	d.t.Helper()
 	var detail struct {
 		Headers []struct {
@@ -201,11 +202,11 @@ func (d *foreignDesk) shows(want death, r *kgo.Record, listed map[foreignPlace]f
 	}
 	id := listed[foreignPlace{r.Topic, r.Partition, r.Offset}].ID
 	must.Do(d.t, json.Unmarshal([]byte(d.replayer("show", want.dlq, id)[0]), &detail))
-	must.That(d.t, len(detail.Headers) == len(r.Headers), "show gives %d headers of %d", len(detail.Headers), len(r.Headers))
+	must.That(d.t, len(detail.Headers) == len(r.Headers), "show prints %d of %d headers", len(detail.Headers), len(r.Headers))
 	for i, h := range r.Headers {
 		text, bytes := textOrBytes(h.Value)
 		got := detail.Headers[i]
-		expect.That(d.t, got.Key == h.Key && got.Value == text && string(got.ValueBase64) == string(bytes), "show gives header %d as %+v, it is %s=%q", i, got, h.Key, h.Value)
+		expect.That(d.t, got.Key == h.Key && got.Value == text && string(got.ValueBase64) == string(bytes), "show prints header %d as %+v, want %s=%q", i, got, h.Key, h.Value)
 	}
 	count := 0
 	for _, line := range d.replayer("groups", want.dlq) {
@@ -213,10 +214,10 @@ func (d *foreignDesk) shows(want death, r *kgo.Record, listed map[foreignPlace]f
 		must.Do(d.t, json.Unmarshal([]byte(line), &group))
 		count += group.Count
 	}
-	expect.That(d.t, count == len(listed), "groups count %d dead letters of %d", count, len(listed))
+	expect.That(d.t, count == len(listed), "groups count %d of %d dead letters", count, len(listed))
 }
 
-// goldenHeaders is a golden file of internal/dialects: the headers of a real letter, and which record died.
+// goldenHeaders is a golden file of internal/dialects: the headers of a real dead letter, and its source.
 type goldenHeaders struct {
 	Library string         `json:"library"`
 	Source  goldenSource   `json:"source"`
@@ -230,21 +231,21 @@ type goldenSource struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// goldenHeader has its value as text where a person can read it, else in base64; neither for null.
+// goldenHeader has a printable value as text and any other value in base64. A null value has neither.
 type goldenHeader struct {
 	Key    string  `json:"key"`
 	Text   *string `json:"text,omitempty"`
 	Base64 *string `json:"base64,omitempty"`
 }
 
-// keep writes the golden file of a letter when the flag asks for it.
-func (d *foreignDesk) keep(want death, r *kgo.Record) {
+// writeGolden writes the golden file of a dead letter if the flag is set.
+func (d *foreignDLQ) writeGolden(want wantedDeadLetter, r *kgo.Record) {
 	d.t.Helper()
-	if !*keepHeaders || want.golden == "" {
+	if !*updateGoldens || want.golden == "" {
 		return
 	}
-	of := want.of
-	g := goldenHeaders{Library: libraries()[want.dialect], Source: goldenSource{of.Topic, of.Partition, of.Offset, of.Timestamp.UTC()}}
+	source := want.source
+	g := goldenHeaders{Library: libraries()[want.dialect], Source: goldenSource{source.Topic, source.Partition, source.Offset, source.Timestamp.UTC()}}
 	for _, h := range r.Headers {
 		header := goldenHeader{Key: h.Key}
 		text, inBase64 := string(h.Value), base64.StdEncoding.EncodeToString(h.Value)
@@ -262,7 +263,7 @@ func (d *foreignDesk) keep(want death, r *kgo.Record) {
 	must.Do(d.t, os.WriteFile(file, append(text, '\n'), 0o644))
 }
 
-// libraries names what writes each dialect here.
+// libraries returns the library that writes each dialect in these tests.
 func libraries() map[string]string {
 	return map[string]string{
 		"spring": "Spring Kafka " + springKafka, "spring-retry": "Spring Kafka " + springKafka,
