@@ -30,21 +30,19 @@ type expression struct {
 	loops   bool // it has loops
 }
 
-// environment holds the names of an expression.
+// environment holds the names of an expression over a feature.
 type environment struct {
 	ID         any            `expr:"id"`
 	Properties map[string]any `expr:"properties"`
 	Geometry   geometryFacts  `expr:"geometry"`
-	Target     map[string]any `expr:"target"`
 	Steps      *steps         `expr:"[steps]"`
 }
 
-// sourceEnvironment is the environment before any field was written.
-type sourceEnvironment struct {
-	ID         any            `expr:"id"`
-	Properties map[string]any `expr:"properties"`
-	Geometry   geometryFacts  `expr:"geometry"`
-	Steps      *steps         `expr:"[steps]"`
+// fieldEnvironment also holds the fields that earlier rules wrote. A compiled expression finds a name by its position in
+// the struct, so an expression must run with the type with which it was compiled.
+type fieldEnvironment struct {
+	environment
+	Target map[string]any `expr:"target"`
 }
 
 // geometryFacts is what an expression can read of the geometry.
@@ -56,11 +54,10 @@ type geometryFacts struct {
 
 // compileExpression compiles text. boolean requires a result of true or false; withTarget allows it to read target.
 func compileExpression(text string, boolean, withTarget bool) (*expression, error) {
-	var env any = sourceEnvironment{}
 	if withTarget {
-		env = environment{}
+		return compileIn(fieldEnvironment{}, text, boolean)
 	}
-	return compileIn(env, text, boolean)
+	return compileIn(environment{}, text, boolean)
 }
 
 // compileIn compiles text that reads the names of an environment.
@@ -91,8 +88,20 @@ func plainError(err error) error {
 	return err
 }
 
-// eval runs the expression.
-func (e *expression) eval(f *Feature, target []Member) (result Value, err error) {
+// eval runs an expression that was compiled without the target.
+func (e *expression) eval(f *Feature) (Value, error) { return e.run(e.environmentOf(f)) }
+
+// evalField runs an expression that was compiled with the target.
+func (e *expression) evalField(f *Feature, target []Member) (Value, error) {
+	env := fieldEnvironment{environment: e.environmentOf(f)}
+	if e.reads.target {
+		env.Target = plainMembers(target)
+	}
+	return e.run(env)
+}
+
+// environmentOf converts what the expression reads of a feature.
+func (e *expression) environmentOf(f *Feature) environment {
 	env := environment{Properties: map[string]any{}, Steps: e.stepsOf(f)}
 	if e.reads.id {
 		env.ID = plainValue(f.ID)
@@ -105,10 +114,7 @@ func (e *expression) eval(f *Feature, target []Member) (result Value, err error)
 	if e.reads.geometry {
 		env.Geometry = factsOf(f.Geometry)
 	}
-	if e.reads.target {
-		env.Target = plainMembers(target)
-	}
-	return e.run(env)
+	return env
 }
 
 // run runs the expression in an environment.
@@ -288,19 +294,20 @@ func (r *reads) fault(root ast.Node) error {
 	if r.refused != nil {
 		return r.refused
 	}
-	walk := walker{reads: r}
-	ast.Walk(&root, &walk)
+	r.wholeProperties(root)
 	if depth := loopDepth(root); depth > maxExpressionLoops {
 		return fmt.Errorf("loops are nested %d deep, more than %d", depth, maxExpressionLoops)
 	}
 	return nil
 }
 
-// walker finds uses of properties other than by a fixed name.
-type walker struct{ reads *reads }
-
-func (w *walker) Visit(node *ast.Node) {
-	if n, ok := (*node).(*ast.IdentifierNode); ok && n.Value == "properties" && !w.reads.members[n] {
-		w.reads.allProperties = true
+// wholeProperties finds uses of properties other than by a fixed name. ast.Walk does not visit the map of a filter, which
+// the library makes of map(filter(…)).
+func (r *reads) wholeProperties(n ast.Node) {
+	if name, ok := n.(*ast.IdentifierNode); ok && name.Value == "properties" && !r.members[n] {
+		r.allProperties = true
+	}
+	for _, child := range childrenOf(n) {
+		r.wholeProperties(child)
 	}
 }

@@ -24,6 +24,7 @@ func TestExpressions_S0_10(t *testing.T) {
 		{`properties.tags`, `["a","b"]`},
 		{`join(properties.tags, "|")`, `"a|b"`},
 		{`map(properties.tags, upper(#))`, `["A","B"]`},
+		{`map(filter(properties.tags, # != "a"), len(properties))`, `[7]`},
 		{`len(properties.tags)`, `2`},
 		{`properties.name matches "^V"`, `true`},
 		{`replace(properties.name, "V", "W")`, `"Waduz"`},
@@ -62,10 +63,11 @@ func TestExpressions_S1_9_failures(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	config := Config{Filter: `properties.kind in ["road", "track"] && properties.lanes > 1`, Geometry: GeometryRules{NullGeometry: Reject}}
+	config := Config{Filter: `properties.kind in ["road", "track"] && properties.lanes > 1 && !any(properties.tags ?? [], # == "old")`, Geometry: GeometryRules{NullGeometry: Reject}}
 	for _, c := range []struct{ name, record, want string }{
 		{"kept_and_gated", withProperties(`{"kind":"road","lanes":2}`), "geometry_empty"},
 		{"left_out_before_the_gates", withProperties(`{"kind":"path","lanes":2}`), "filtered"},
+		{"of_a_list", withProperties(`{"kind":"track","lanes":2,"tags":["b","old"]}`), "filtered"},
 		{"not_decidable", withProperties(`{"kind":"road","lanes":"two"}`), "expression_failed"},
 		{"S1-4_crs_comes_first", `{"type":"Feature","geometry":null,"crs":{"type":"name","properties":{"name":"EPSG:9999999"}},"properties":{"kind":"path"}}`, "unknown_crs"},
 	} {
@@ -114,6 +116,7 @@ func TestID_S0_6(t *testing.T) {
 		{IDRule{From: "properties.n"}, record, `17`},
 		{IDRule{From: "properties.a"}, record, `"x"`},
 		{IDRule{Expr: `properties.a + "/" + string(properties.n)`}, record, `"x/17"`},
+		{IDRule{Expr: `join(map(["n", "b"], string(properties[#])), "/")`}, record, `"17/1"`},
 		{IDRule{From: "properties.none"}, record, "missing_required"},
 		{IDRule{Hash: true}, withoutID, "missing_required"},
 		{IDRule{From: "properties.l"}, `{"type":"Feature","geometry":null,"properties":{"l":[1]}}`, "wrong_type"},

@@ -45,7 +45,7 @@ func (t *Transformer) checkFilter(f *Feature) error {
 	if t.filter == nil {
 		return nil
 	}
-	result, err := t.filter.eval(f, nil)
+	result, err := t.filter.eval(f)
 	if err != nil || result.Kind() != KindBoolean {
 		e := &Error{Code: classify.CodeExpressionFailed, Message: "the filter is neither true nor false", Fix: "test for what may be missing: properties.x != nil && …"}
 		if err != nil {

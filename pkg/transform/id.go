@@ -74,7 +74,7 @@ func (rule *idRule) value(f *Feature) (Value, *Error) {
 	switch {
 	case rule.program != nil:
 		var err error
-		if value, err = rule.program.eval(f, nil); err != nil {
+		if value, err = rule.program.eval(f); err != nil {
 			return Value{}, evalError(err)
 		}
 		path = ""

@@ -144,7 +144,7 @@ func (m *mapping) properties() error {
 // field applies one rule.
 func (m *mapping) field(rule *fieldRule) error {
 	if rule.program != nil {
-		value, err := rule.program.eval(m.f, m.out)
+		value, err := rule.program.evalField(m.f, m.out)
 		if err != nil {
 			return m.unusable(rule, nil, evalError(err))
 		}
