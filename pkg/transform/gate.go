@@ -46,9 +46,10 @@ func (t *Transformer) gate(ctx context.Context, f *Feature) (*Gated, error) {
 // Gated is what [Transformer.Gate] found out about a feature.
 type Gated struct {
 	source    *crs.CRS
-	geometry  Geometry // in the source system, longitude or easting first; repaired and cut
-	changed   bool     // its extent is no longer that of the feature's own geometry
-	moved     bool     // a position was moved since it was judged
+	geometry  Geometry  // in the source system, longitude or easting first; repaired and cut
+	projected *Geometry // geometry in the target system; nil if a gate has not computed it
+	changed   bool      // its extent is no longer that of the feature's own geometry
+	moved     bool      // a position was moved since it was judged
 	flags     []string
 	cut       bool // at the antimeridian
 	crosses   bool // it crosses the antimeridian in the target system, uncut
@@ -187,7 +188,7 @@ func (g *gating) kindAgain() error {
 	}
 	if g.rules.OtherTypes == ValidityRepair {
 		if shape := convertType(g.geometry.Shape, allowed); shape != nil {
-			g.geometry.Shape = shape
+			g.replace(shape, g.geometry.Z)
 			return nil
 		}
 	}
@@ -276,15 +277,33 @@ func emptyPart(shape orb.Geometry) string {
 	return ""
 }
 
+// replace sets the geometry that a gate has made of the one before.
+func (g *gating) replace(shape orb.Geometry, heights []float64) {
+	g.geometry, g.projected, g.changed = Geometry{Shape: shape, Z: heights}, nil, true
+}
+
 // inRange refuses positions that the system does not have. It moves back what lies beyond ±180 or ±90 degrees by no more
-// than the rounding of its producer.
+// than the rounding of its producer. For a projected system only the transformation knows what is out of range; inRange
+// keeps its result for [Transformer.Map].
 func (g *gating) inRange() error {
-	if err := g.t.checkRange(g.f, g.source, g.geometry); err != nil || g.source.Unit() != crs.Degree {
-		return err
+	if g.source.Unit() == crs.Degree {
+		if err := checkDegrees(g.f, g.geometry); err != nil {
+			return err
+		}
+		geometry, moved := clamped(g.geometry)
+		g.geometry, g.changed = geometry, g.changed || moved
+		return nil
 	}
-	geometry, moved := clamped(g.geometry)
-	g.geometry, g.changed = geometry, g.changed || moved
-	return nil
+	transform, err := g.t.systems.transform(g.source)
+	switch {
+	case err != nil:
+		return err
+	case transform == nil:
+		return checkFinite(g.f, g.geometry)
+	}
+	projected, err := g.t.toTarget(g.f, g.source, transform, g.geometry)
+	g.projected = &projected
+	return err
 }
 
 // decimals is the gate for degraded precision (S0-9): a geometry is too coarse if each of its ordinates is a multiple of

@@ -57,7 +57,7 @@ func (g *gating) cutApart(ctx context.Context) error {
 	g.cut = true
 	switch {
 	case violation == nil:
-		g.geometry, g.changed = Geometry{Shape: result.Shape, Z: result.Heights}, true
+		g.replace(result.Shape, result.Heights)
 		return nil
 	case g.rules.Validity == ValidityRepair:
 		return g.accept(result, violation)

@@ -45,9 +45,9 @@ const (
 )
 
 // acrossMeridian returns the projected geometry with consistent longitudes, and applies the policy on the 180th meridian
-// if the geometry crosses it. The heights of projected are those of from.
-func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform *crs.Transform, from Gated, projected Geometry) (Gated, error) {
-	source := from.geometry
+// if the geometry crosses it.
+func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform *crs.Transform, from Gated) (Gated, error) {
+	source, projected := from.geometry, *from.projected
 	from.geometry = projected
 	p := &projecting{source: from.source, transform: transform, slack: t.meridianSlack(), left: projected.Z}
 	if !p.needed(source.Shape, projected.Shape) {

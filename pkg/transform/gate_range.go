@@ -32,18 +32,9 @@ func clamped(g Geometry) (Geometry, bool) {
 	return Geometry{Shape: moved(g.Shape, inWorld), Z: g.Z}, true
 }
 
-// checkRange refuses positions that the system does not have. The most frequent cause is a file in a projected system
-// that does not name it. [Transformer.Map] finds geometries that can be transformed only in part.
-func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error {
-	if source.Unit() != crs.Degree {
-		transform, err := t.systems.transform(source)
-		if err == nil && transform != nil {
-			_, err = t.toTarget(f, source, transform, g)
-		} else if err == nil {
-			err = t.checkFinite(f, g)
-		}
-		return err
-	}
+// checkDegrees refuses positions that are not longitude and latitude. The most frequent cause is a file in a projected
+// system that does not name it. [Transformer.Map] finds geometries that can be transformed only in part.
+func checkDegrees(f *Feature, g Geometry) error {
 	bad, index := firstOutside(g.Shape)
 	if index < 0 {
 		return nil
@@ -65,7 +56,7 @@ func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error 
 }
 
 // checkFinite refuses infinity and NaN, which a binary format may contain.
-func (t *Transformer) checkFinite(f *Feature, g Geometry) error {
+func checkFinite(f *Feature, g Geometry) error {
 	n := 0
 	index := -1
 	geometry.EachLine(g.Shape, func(line []orb.Point) {

@@ -33,7 +33,7 @@ func (g *gating) accept(result *repair.Result, violation *Violation) error {
 		return err
 	}
 	g.flag("repaired " + violation.Reason() + costOf(result))
-	g.geometry, g.changed = Geometry{Shape: result.Shape, Z: result.Heights}, true
+	g.replace(result.Shape, result.Heights)
 	return nil
 }
 

@@ -67,14 +67,17 @@ func (t *Transformer) prepared(ctx context.Context, f *Feature, gates *Gated) (G
 	if err != nil || transform == nil {
 		return from, err
 	}
-	projected, err := t.toTarget(f, from.source, transform, from.geometry)
-	if err != nil {
-		return from, err
+	if from.projected == nil {
+		projected, err := t.toTarget(f, from.source, transform, from.geometry)
+		if err != nil {
+			return from, err
+		}
+		from.projected = &projected
 	}
 	from.changed, from.moved = true, true
 	if t.systems.target.Unit() == crs.Degree {
-		return t.acrossMeridian(ctx, f, transform, from, projected)
+		return t.acrossMeridian(ctx, f, transform, from)
 	}
-	from.geometry = projected
+	from.geometry = *from.projected
 	return from, nil
 }
