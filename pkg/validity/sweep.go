@@ -178,28 +178,14 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 			}
 		}
 	}
-	at, under := known, none
-	if at == none {
-		at, under = s.status.Find(p)
-	}
-	if at == none { // only edges that begin here
-		if under == none {
-			return none, s.status.Item(s.status.First())
-		}
-		return s.status.Item(under), s.status.Item(s.status.Next(under))
-	}
-	low, high := s.status.Through(at, p)
-	for n := low; ; n = s.status.Next(n) {
-		s.hit = append(s.hit, n)
+	s.hit, below, above = s.status.Meet(s.hit, p, known)
+	for _, n := range s.hit {
 		if e := s.status.Item(n); s.edges[e].East != p { // it passes through
 			s.rising = append(s.rising, e)
 			s.present = append(s.present, s.edges[e].chain)
 		}
-		if n == high {
-			break
-		}
 	}
-	return s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
+	return below, above
 }
 
 // chainAt returns the chain of a corner. An open chain's last corner has no edge of its own, so the previous edge tells

@@ -110,20 +110,8 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 		known = e.Node
 		s.release(q.ends[0], p)
 	}
-	at := known
-	if at == none {
-		var under int32
-		if at, under = s.status.Find(p); at == none { // only edges that begin here
-			if under == none {
-				return none, s.status.Item(s.status.First())
-			}
-			return s.status.Item(under), s.status.Item(s.status.Next(under))
-		}
-	}
-	low, high := s.status.Through(at, p)
-	below, above = s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
-	for n := low; ; n = s.status.Next(n) {
-		s.hits = append(s.hits, n)
+	s.hits, below, above = s.status.Meet(s.hits, p, known)
+	for _, n := range s.hits {
 		e := s.status.Item(n)
 		s.edges[e].Node = none
 		if s.edges[e].East == p {
@@ -131,10 +119,8 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 		} else {
 			s.at.rising = append(s.at.rising, e)
 		}
-		if n == high {
-			return below, above
-		}
 	}
+	return below, above
 }
 
 // sortRising orders the edges that continue east of p from south to north. Of edges that overlap, the shortest stays.

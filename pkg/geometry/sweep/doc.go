@@ -1,5 +1,7 @@
-// Package sweep keeps the status of a plane sweep: the segments that the sweep line passes, in order from south to north. It inserts a segment
-// above a known one or removes it in O(log n), has its neighbours at hand, finds what a place lies on, and tells whether neighbours cross ahead.
+// Package sweep keeps the status of a plane sweep: the segments that the sweep line meets, in order from south to north.
+// It finds the segments on which a place lies, inserts and removes segments in O(log n), and reports whether two
+// neighbours cross ahead of the sweep line.
 //
-// Items are numbers of the caller's, who keeps their segments, puts them in their order and decides what a crossing means.
+// Items are numbers that the caller assigns. The caller stores their segments, puts them in order, and decides what a
+// crossing means.
 package sweep

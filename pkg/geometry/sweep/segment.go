@@ -8,22 +8,46 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
 )
 
-// Segment is what the sweep knows of an item.
+// Segment is the segment of an item.
 type Segment struct {
 	West, East orb.Point // its ends, in the order of [Compare]
 	Node       int32     // of the item, or None; see [Status.Place]
 }
 
-// Compare is the order in which a sweep comes to places: from west to east, and from south to north where the longitude is the same.
+// Compare orders places as a sweep reaches them: from west to east, and from south to north at the same longitude.
 func Compare(p, q orb.Point) int {
 	return cmp.Or(cmp.Compare(p[0], q[0]), cmp.Compare(p[1], q[1]))
 }
 
-// Before reports whether a sweep comes to p before q.
+// Before reports whether a sweep reaches p before q.
 func Before(p, q orb.Point) bool { return p[0] < q[0] || p[0] == q[0] && p[1] < q[1] }
 
-// Find returns a node whose segment p lies on, or None. Then under is the node right below p, or None.
-func (t *Status) Find(p orb.Point) (at, under int32) {
+// Meet appends to nodes those whose segments p lies on, from south to north. known is one of them, or [None] if the caller
+// knows none. below and above are the items right below and right above these nodes, or p if there are none.
+func (t *Status) Meet(nodes []int32, p orb.Point, known int32) (met []int32, below, above int32) {
+	at, under := known, None
+	if at == None {
+		at, under = t.find(p)
+	}
+	switch {
+	case at == None && under == None:
+		return nodes, None, t.Item(t.first)
+	case at == None:
+		return nodes, t.Item(under), t.Item(t.Next(under))
+	}
+	low, high := t.Around(at, func(node int32) bool {
+		e := t.segment(t.nodes[node].item)
+		return exact.Side(e.West, e.East, p) == 0
+	})
+	for n := low; ; n = t.Next(n) {
+		if nodes = append(nodes, n); n == high {
+			return nodes, t.Item(t.Prev(low)), t.Item(t.Next(high))
+		}
+	}
+}
+
+// find returns a node whose segment p lies on, or None. Then under is the node right below p, or None.
+func (t *Status) find(p orb.Point) (at, under int32) {
 	under = None
 	for n := t.root; n != None; {
 		e := t.segment(t.nodes[n].item)
@@ -39,7 +63,8 @@ func (t *Status) Find(p orb.Point) (at, under int32) {
 	return None, under
 }
 
-// Around returns the lowest and the highest of the nodes side by side, n among them, of which meant is true. It is true of n.
+// Around returns the lowest and the highest node of the run of neighbours around n for which meant is true. meant must be
+// true for n.
 func (t *Status) Around(n int32, meant func(node int32) bool) (low, high int32) {
 	low, high = n, n
 	for n := t.Prev(low); n != None && meant(n); n = t.Prev(n) {
@@ -51,19 +76,12 @@ func (t *Status) Around(n int32, meant func(node int32) bool) (low, high int32) 
 	return low, high
 }
 
-// Through returns the lowest and the highest of the nodes whose segments p lies on. It lies on that of n.
-func (t *Status) Through(n int32, p orb.Point) (low, high int32) {
-	return t.Around(n, func(node int32) bool {
-		e := t.segment(t.nodes[node].item)
-		return exact.Side(e.West, e.East, p) == 0
-	})
-}
-
-// Place puts items, from south to north, right above the item below, or None. It reuses nodes, which lie there, and removes those that are left.
+// Place puts items, given from south to north, right above the item below, or lowest if that is [None]. nodes are the
+// nodes that lie there now: Place reuses them and removes those that it does not need.
 func (t *Status) Place(below int32, nodes, items []int32) {
 	for len(nodes) > len(items) {
 		last := len(nodes) - 1
-		t.Remove(nodes[last])
+		t.remove(nodes[last])
 		nodes = nodes[:last]
 	}
 	under := None
@@ -75,14 +93,15 @@ func (t *Status) Place(below int32, nodes, items []int32) {
 			under = nodes[i]
 			t.SetItem(under, item)
 		} else {
-			under = t.InsertAbove(under, item)
+			under = t.insertAbove(under, item)
 		}
 		t.segment(item).Node = under
 	}
 }
 
-// Cross reports whether the segments of two neighbours, which are in order at the sweep, cross ahead of it. It looks at the end that comes first:
-// when that lies on the wrong side of the other segment, they cross. When it lies on it, they touch, which the sweep will see there.
+// Cross reports whether the segments of two neighbouring items cross ahead of the sweep. They do if the east end that
+// comes first lies on the wrong side of the other segment. If it lies on that segment, they touch, and the sweep finds
+// that there.
 func (t *Status) Cross(lower, upper int32) bool {
 	if lower == None || upper == None {
 		return false

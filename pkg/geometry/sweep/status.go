@@ -2,22 +2,19 @@ package sweep
 
 import "math/rand/v2"
 
-// None is no node and no item.
+// None stands for no node and for no item.
 const None = int32(-1)
 
-// node is the place of one item: in a search tree, and in a list.
+// node is the place of one item in a search tree and in a list. What lies south of a node is in its left subtree.
 type node struct {
 	item                int32
 	parent, left, right int32
-	prev, next          int32 // from south to north
+	prev, next          int32 // in the list, from south to north
 	priority            uint32
 }
 
-// Status is an ordered list of items in a treap. Its priorities are random, so
-// that nobody can send the geometry that makes a list of the tree; what it
-// answers does not depend on them. The zero Status is not ready: see [New].
-//
-// It is not safe for concurrent use.
+// Status holds items in order, in a treap. Its priorities are random, so that no geometry can degrade the tree to a list.
+// Its results do not depend on them. [New] creates a Status. It is not safe for concurrent use.
 type Status struct {
 	nodes       []node
 	free        []int32
@@ -26,7 +23,7 @@ type Status struct {
 	segment     func(item int32) *Segment
 }
 
-// New returns an empty status of items that have these segments.
+// New returns an empty status. segment returns the segment of an item.
 func New(segment func(item int32) *Segment) *Status {
 	t := &Status{root: None, first: None, segment: segment}
 	t.nodes, t.free = make([]node, 0, 16), make([]int32, 0, 16)
@@ -34,26 +31,13 @@ func New(segment func(item int32) *Segment) *Status {
 	return t
 }
 
-// Root is the node to begin a search at, or [None]. What lies south of a node is
-// in its [Status.Left] subtree, what lies north of it in its [Status.Right] one.
-func (t *Status) Root() int32 { return t.root }
-
-// Left is the subtree south of a node, or [None].
-func (t *Status) Left(n int32) int32 { return t.nodes[n].left }
-
-// Right is the subtree north of a node, or [None].
-func (t *Status) Right(n int32) int32 { return t.nodes[n].right }
-
-// First is the southernmost node, or [None].
-func (t *Status) First() int32 { return t.first }
-
-// Prev is the node right south of a node, or [None].
+// Prev returns the node right south of a node, or [None].
 func (t *Status) Prev(n int32) int32 { return t.nodes[n].prev }
 
-// Next is the node right north of a node, or [None].
+// Next returns the node right north of a node, or [None].
 func (t *Status) Next(n int32) int32 { return t.nodes[n].next }
 
-// Item is the item of a node, or [None] for [None].
+// Item returns the item of a node, or [None] for [None].
 func (t *Status) Item(n int32) int32 {
 	if n == None {
 		return None
@@ -64,8 +48,8 @@ func (t *Status) Item(n int32) int32 {
 // SetItem puts another item into the place of a node.
 func (t *Status) SetItem(n, item int32) { t.nodes[n].item = item }
 
-// InsertAbove adds an item right north of a node, or south of all for [None].
-func (t *Status) InsertAbove(under, item int32) int32 {
+// insertAbove adds an item right north of a node, or south of all nodes for [None].
+func (t *Status) insertAbove(under, item int32) int32 {
 	n := t.take()
 	next := t.first
 	if under != None {
@@ -80,8 +64,7 @@ func (t *Status) InsertAbove(under, item int32) int32 {
 	} else {
 		t.first = n
 	}
-	// The place in the tree is right of the one below, or else left of the one
-	// above: one of these is free.
+	// The new node becomes the right child of the node below or the left child of the node above. One of them is free.
 	switch {
 	case under != None && t.nodes[under].right == None:
 		t.nodes[under].right, t.nodes[n].parent = n, under
@@ -96,8 +79,8 @@ func (t *Status) InsertAbove(under, item int32) int32 {
 	return n
 }
 
-// Remove takes a node out.
-func (t *Status) Remove(n int32) {
+// remove removes a node.
+func (t *Status) remove(n int32) {
 	for t.nodes[n].left != None || t.nodes[n].right != None {
 		left, right := t.nodes[n].left, t.nodes[n].right
 		if right == None || left != None && t.nodes[left].priority > t.nodes[right].priority {
@@ -130,7 +113,7 @@ func (t *Status) take() int32 {
 	return int32(len(t.nodes) - 1)
 }
 
-// lift puts a node in the place of its parent, and the parent below it.
+// lift exchanges a node with its parent.
 func (t *Status) lift(n int32) {
 	parent := t.nodes[n].parent
 	t.replaceChild(t.nodes[parent].parent, parent, n)
@@ -148,7 +131,7 @@ func (t *Status) lift(n int32) {
 	t.nodes[parent].parent = n
 }
 
-// replaceChild puts a node, or none, where another one is below a parent.
+// replaceChild replaces a child of a parent by a node or by none.
 func (t *Status) replaceChild(parent, old, n int32) {
 	switch {
 	case parent == None:
