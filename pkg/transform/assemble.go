@@ -49,8 +49,7 @@ func (d *decoder) assemble(g *geometryObject) (orb.Geometry, error) {
 }
 
 func (d *decoder) incomplete(g *geometryObject, message, fix string) error {
-	return d.fail(fault{code: classify.CodeGeometryStructure, rule: RuleMemberMissing, start: g.start, earlier: true,
-		message: message, fix: fix})
+	return d.misplaced(RuleMemberMissing, g.start, message, fix)
 }
 
 // depthOf returns the level of nesting at which the positions of a type stand.
@@ -92,6 +91,7 @@ func (d *decoder) nesting(kind GeometryType) error {
 	}
 }
 
+// misplaced returns the error for a wrong structure of the geometry that begins before the last token.
 func (d *decoder) misplaced(rule Rule, start int64, message, fix string) error {
 	return d.fail(fault{code: classify.CodeGeometryStructure, rule: rule, start: start, earlier: true, message: message, fix: fix})
 }

@@ -115,8 +115,7 @@ func (d *decoder) nested(at int) error {
 }
 
 func (d *decoder) unevenNesting(start int64) error {
-	return d.fail(fault{code: classify.CodeGeometryStructure, rule: RuleNesting, start: start, earlier: true,
-		message: "positions are nested differently within one geometry, or too deep", fix: "see RFC 7946 section 3.1"})
+	return d.misplaced(RuleNesting, start, "positions are nested differently within one geometry, or too deep", "see RFC 7946 section 3.1")
 }
 
 // countRing counts towards MaxRings.
@@ -146,7 +145,7 @@ func (d *decoder) position(at int, start int64) error {
 	n := 0
 	for ; d.peek() != ']'; n++ {
 		if n == len(ordinates) {
-			return d.positionSize(start, "a position has more than three ordinates", "leave out what is not longitude, latitude, height")
+			return d.misplaced(RulePositionSize, start, "a position has more than three ordinates", "leave out what is not longitude, latitude, height")
 		}
 		ordinate, err := d.ordinate("an ordinate is no number")
 		if err != nil {
@@ -155,7 +154,7 @@ func (d *decoder) position(at int, start int64) error {
 		ordinates[n] = ordinate
 	}
 	if n < 2 {
-		return d.positionSize(start, "a position has fewer than two ordinates", "write longitude and latitude")
+		return d.misplaced(RulePositionSize, start, "a position has fewer than two ordinates", "write longitude and latitude")
 	}
 	d.points = append(d.points, orb.Point{ordinates[0], ordinates[1]})
 	d.height(n, ordinates[2])
@@ -176,11 +175,6 @@ func (d *decoder) height(ordinates int, z float64) {
 		z = math.NaN()
 	}
 	d.z = append(d.z, z)
-}
-
-func (d *decoder) positionSize(start int64, message, fix string) error {
-	return d.fail(fault{code: classify.CodeGeometryStructure, rule: RulePositionSize, start: start, earlier: true,
-		message: message, fix: fix})
 }
 
 // ordinate reads a number as a double. Negative zero becomes zero.

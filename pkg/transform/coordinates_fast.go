@@ -9,8 +9,8 @@ func (d *decoder) scanFast() bool {
 	if d.decoder.StackDepth()+maxLevels > d.limits.MaxDepth || min(d.limits.MaxNumberBytes, d.limits.MaxLiteralBytes) < shortBytes {
 		return false
 	}
-	s := fastScan{decoder: d, text: d.src, at: int(d.offset())}
-	s.colon()
+	s := coordinateScan{decoder: d, cursor: cursor{src: d.src, at: int(d.offset())}}
+	s.take(':') // between the name and the value
 	positions, rings := d.total, d.rings
 	if d.z = d.z[:min(len(d.z), positions)]; s.array(1) && s.decoder.skipValue(s.at) {
 		return true
@@ -26,51 +26,21 @@ func (d *decoder) skipValue(end int) bool {
 	return err == nil && int(d.offset()) == end
 }
 
-// fastScan is a position in the text.
-type fastScan struct {
+// coordinateScan reads the coordinates of a geometry.
+type coordinateScan struct {
 	*decoder
-	text []byte
-	at   int
-}
-
-// peekByte returns the next byte that is not white space; 0 at the end.
-func (s *fastScan) peekByte() byte {
-	for ; s.at < len(s.text); s.at++ {
-		switch c := s.text[s.at]; c {
-		case ' ', '\t', '\n', '\r':
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// colon skips the colon between a name and its value.
-func (s *fastScan) colon() {
-	if s.peekByte() == ':' {
-		s.at++
-	}
-}
-
-// take skips one byte if it is the next one.
-func (s *fastScan) take(c byte) bool {
-	if s.peekByte() != c {
-		return false
-	}
-	s.at++
-	return true
+	cursor
 }
 
 // array reads an array at a level of nesting.
-func (s *fastScan) array(level int) bool {
-	start := s.at
+func (s *coordinateScan) array(level int) bool {
 	if !s.take('[') {
 		return false
 	}
-	if c := s.peekByte(); c == '-' || c-'0' <= 9 {
+	start := int64(s.at - 1)
+	if c := s.next(); c == '-' || c-'0' <= 9 {
 		return s.position(level, start)
 	}
-	start = s.at - 1
 	if s.rings++; s.rings > s.limits.MaxRings || level == maxLevels || s.deep == level {
 		return false
 	}
@@ -84,21 +54,17 @@ func (s *fastScan) array(level int) bool {
 		if !s.take(',') {
 			return false
 		}
-		s.peekByte()
 	}
 	l := &s.levels[level]
 	l.count++
-	l.ends = append(l.ends, arrayEnd{start: int64(start), children: s.levels[level+1].count})
+	l.ends = append(l.ends, arrayEnd{start: start, children: s.levels[level+1].count})
 	return true
 }
 
 // position reads a position after its '[' at start.
-func (s *fastScan) position(level, start int) bool {
+func (s *coordinateScan) position(level int, start int64) bool {
 	if s.deep == 0 {
-		for s.text[start] != '[' {
-			start++
-		}
-		s.deep, s.first = level, int64(start)
+		s.deep, s.first = level, start
 	}
 	if s.total++; s.deep != level || s.total > s.limits.MaxPositions {
 		return false
@@ -106,14 +72,14 @@ func (s *fastScan) position(level, start int) bool {
 	var ordinates [3]float64
 	n := 0
 	for {
-		s.peekByte()
-		f, rest, ok := scanShort(s.text[s.at:])
+		s.next()
+		f, rest, ok := scanShort(s.src[s.at:])
 		if !ok || n == len(ordinates) {
 			return false
 		}
 		ordinates[n] = f
 		n++
-		s.at = len(s.text) - len(rest)
+		s.at = len(s.src) - len(rest)
 		if s.take(']') {
 			break
 		}

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -285,10 +286,4 @@ func (d *decoder) geometryMember(f *Feature) (Geometry, error) {
 }
 
 // isGeometryType reports whether word is one of the seven types.
-func isGeometryType(word string) bool {
-	switch GeometryType(word) {
-	case Point, MultiPoint, LineString, MultiLineString, Polygon, MultiPolygon, GeometryCollection:
-		return true
-	}
-	return false
-}
+func isGeometryType(word string) bool { return slices.Contains(GeometryTypes(), GeometryType(word)) }

@@ -11,7 +11,8 @@ func ParseValue(json []byte) (Value, error) {
 			Message: "the text has " + decimal(len(json)) + " bytes, more than " + decimal(limits.MaxBytes), Fix: "send less"}
 	}
 	var r reader
-	r.reset(json, limits)
+	r.receive(json, limits)
+	r.tokens()
 	value, err := r.value()
 	if err != nil {
 		return Value{}, err

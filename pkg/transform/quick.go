@@ -27,7 +27,7 @@ func (d *decoder) quick() *Feature {
 	if min(d.limits.MaxLiteralBytes, d.limits.MaxNumberBytes) < quickNumber {
 		return nil
 	}
-	q := quickScan{decoder: d, src: d.src, depth: min(d.limits.MaxDepth, quickDepth)}
+	q := quickScan{decoder: d, cursor: cursor{src: d.src}, depth: min(d.limits.MaxDepth, quickDepth)}
 	f := new(Feature)
 	if q.feature(f) && q.next() == 0 && q.at == len(q.src) {
 		return f
@@ -38,11 +38,35 @@ func (d *decoder) quick() *Feature {
 	return nil
 }
 
-// quickScan is a position in the text.
+// cursor is a position in the text of a record.
+type cursor struct {
+	src []byte
+	at  int
+}
+
+// next returns the next byte that is not white space; 0 at the end.
+func (c *cursor) next() byte {
+	for ; c.at < len(c.src); c.at++ {
+		if b := c.src[c.at]; b > ' ' || b != ' ' && b != '\t' && b != '\n' && b != '\r' {
+			return b
+		}
+	}
+	return 0
+}
+
+// take skips one byte if it is the next one.
+func (c *cursor) take(b byte) bool {
+	if c.next() != b {
+		return false
+	}
+	c.at++
+	return true
+}
+
+// quickScan reads a Feature of the common shape.
 type quickScan struct {
 	*decoder
-	src   []byte
-	at    int
+	cursor
 	depth int    // levels that are left
 	own   string // our copy of a part of src, which the feature's strings share
 	from  int    // where that part begins
@@ -53,25 +77,6 @@ func (q *quickScan) keep(end int) { q.own, q.from = string(q.src[q.at:end]), q.a
 
 // cut returns a part of that copy.
 func (q *quickScan) cut(begin, end int) string { return q.own[begin-q.from : end-q.from] }
-
-// next returns the next byte that is not white space; 0 at the end.
-func (q *quickScan) next() byte {
-	for ; q.at < len(q.src); q.at++ {
-		if c := q.src[q.at]; c > ' ' || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return c
-		}
-	}
-	return 0
-}
-
-// take skips one byte if it is the next one.
-func (q *quickScan) take(c byte) bool {
-	if q.next() != c {
-		return false
-	}
-	q.at++
-	return true
-}
 
 // open skips an opening bracket if the depth limit allows it.
 func (q *quickScan) open(c byte) bool {

@@ -196,8 +196,8 @@ func (q *quickScan) geometryMember(g *geometryObject, name []byte) bool {
 			return false
 		}
 		g.coordinates = true
-		s := fastScan{decoder: q.decoder, text: q.src, at: q.at}
-		if s.peekByte(); !s.array(1) {
+		s := coordinateScan{decoder: q.decoder, cursor: q.cursor}
+		if !s.array(1) {
 			return false
 		}
 		q.at = s.at

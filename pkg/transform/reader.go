@@ -24,12 +24,6 @@ type reader struct {
 	usual   int           // number of properties of the previous feature
 }
 
-// reset prepares r for src.
-func (r *reader) reset(src []byte, limits Limits) {
-	r.receive(src, limits)
-	r.tokens()
-}
-
 // receive sets src, of which no token is read yet.
 func (r *reader) receive(src []byte, limits Limits) { r.src, r.limits, r.feature = src, limits, "" }
 
