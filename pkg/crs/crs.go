@@ -12,9 +12,6 @@ const (
 	AxisYX AxisOrder = "yx"
 )
 
-// AxisOrders lists every [AxisOrder].
-func AxisOrders() []AxisOrder { return []AxisOrder{AxisXY, AxisYX} }
-
 // Unit is the unit of a CRS's coordinates.
 type Unit string
 
@@ -24,9 +21,6 @@ const (
 	// Metre is the unit of projected systems.
 	Metre Unit = "metre"
 )
-
-// Units lists every [Unit].
-func Units() []Unit { return []Unit{Degree, Metre} }
 
 // CRS is a coordinate reference system with an axis order. [Lookup] and [EPSG] create it. It is immutable.
 type CRS struct {

@@ -44,11 +44,6 @@ const (
 	ReasonOutsideGrid Reason = "outside_grid"
 )
 
-// Reasons lists every [Reason].
-func Reasons() []Reason {
-	return []Reason{ReasonNonFinite, ReasonOutsideSource, ReasonOutsideTarget, ReasonOutsideGrid}
-}
-
 // RangeError is returned for a coordinate outside of the domain of a CRS. It is permanent and concerns this coordinate
 // only.
 type RangeError struct {

@@ -13,10 +13,6 @@ type UnknownError struct {
 	Name string // as it was given
 }
 
-// Supported lists the supported systems, with each run of numbers as its first and last number ("EPSG:32601-32660").
-// [Codes] lists them one by one.
-func (e *UnknownError) Supported() []string { return shorten(Codes()) }
-
 // Error joins [UnknownError.Problem] and [UnknownError.Fix].
 func (e *UnknownError) Error() string { return e.Problem() + "; " + e.Fix() }
 

@@ -20,8 +20,8 @@ const (
 	singleObjectSize = 10
 )
 
-// isFramed reports whether a value begins like one of the framings of Avro.
-func isFramed(value []byte) bool {
+// IsFramed reports whether a value begins with a schema ID or the mark of an Avro framing. No JSON text does.
+func IsFramed(value []byte) bool {
 	return len(value) >= confluentHeader && value[0] == confluentMagic || len(value) >= singleObjectSize && string(value[:2]) == singleObjectMark
 }
 
@@ -39,7 +39,7 @@ func (o *Opener) avroFeature(ctx context.Context, value []byte) (*transform.Feat
 
 // datum reads a datum with the schema that its framing names.
 func (o *Opener) datum(ctx context.Context, value []byte) (*avro.Schema, transform.Value, error) {
-	schema, body, err := o.frame(ctx, value)
+	schema, body, err := o.Frame(ctx, value)
 	if err != nil {
 		return nil, transform.Value{}, err
 	}
@@ -51,9 +51,6 @@ func (o *Opener) datum(ctx context.Context, value []byte) (*avro.Schema, transfo
 	return schema, datum, avroFault(err)
 }
 
-// IsFramed reports whether a value begins with a schema ID or the mark of an Avro framing. No JSON text does.
-func IsFramed(value []byte) bool { return isFramed(value) }
-
 // CutConfluent splits a value in the Confluent wire format into the ID of its schema and the rest.
 func CutConfluent(value []byte) (id int, body []byte, ok bool) {
 	if len(value) < confluentHeader || value[0] != confluentMagic {
@@ -64,11 +61,6 @@ func CutConfluent(value []byte) (id int, body []byte, ok bool) {
 
 // Frame finds the schema of an Avro value and where its datum begins. The errors are those of [Opener.Open].
 func (o *Opener) Frame(ctx context.Context, value []byte) (schema *avro.Schema, datum []byte, err error) {
-	return o.frame(ctx, value)
-}
-
-// frame finds the schema and where the datum begins.
-func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte, error) {
 	id, body, confluent := CutConfluent(value)
 	switch {
 	case len(value) >= singleObjectSize && string(value[:2]) == singleObjectMark:

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -25,7 +26,7 @@ func (o *Opener) oneByOne(format Format, value []byte, reason error) (Content, e
 	for i := range n {
 		features, err := o.features(format, pieces.Alone(i))
 		if err != nil {
-			c.Faults[i] = below(err, "/features/0", "/features/"+decimal(i))
+			c.Faults[i] = below(err, "/features/0", "/features/"+strconv.Itoa(i))
 			continue
 		}
 		c.Features[i] = features[0]

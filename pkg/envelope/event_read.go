@@ -77,7 +77,7 @@ func readForeign(v transform.Value) ([]transform.Member, error) {
 	for i, m := range members {
 		switch m.Name {
 		case "type", "id", "bbox", "geometry", "properties", "crs", "features", "coordinates", "geometries":
-			return nil, withValue(malformedEvent(classify.CodeNotAFeature, "/foreign/"+decimal(i), "a foreign member has the name of one of GeoJSON",
+			return nil, withValue(malformedEvent(classify.CodeNotAFeature, "/foreign/"+strconv.Itoa(i), "a foreign member has the name of one of GeoJSON",
 				"leave it out, or rename it"), m.Name)
 		}
 	}
@@ -95,7 +95,7 @@ func readEventBBox(v transform.Value) ([]float64, error) {
 	for i, item := range v.Items() {
 		f, err := strconv.ParseFloat(item.Text(), 64)
 		if err != nil {
-			return nil, malformedEvent(classify.CodeWrongType, "/bbox/"+decimal(i), "an ordinate of the bbox is no number", "send doubles")
+			return nil, malformedEvent(classify.CodeWrongType, "/bbox/"+strconv.Itoa(i), "an ordinate of the bbox is no number", "send doubles")
 		}
 		bbox[i] = f
 	}
@@ -123,7 +123,7 @@ func readEventMembers(v transform.Value, path string) ([]transform.Member, error
 	seen := make(map[string]struct{}, len(members))
 	for i, item := range v.Items() {
 		name, _ := item.Member("name")
-		at := path + "/" + decimal(i)
+		at := path + "/" + strconv.Itoa(i)
 		if _, twice := seen[name.Text()]; twice {
 			return nil, withValue(malformedEvent(classify.CodeDuplicateKey, at, "a member stands twice", "write each name once"), name.Text())
 		}
@@ -158,7 +158,7 @@ func readEventValue(v transform.Value, path string) (transform.Value, error) {
 		items := make([]transform.Value, len(inner.Items()))
 		for i, item := range inner.Items() {
 			var err error
-			if items[i], err = readEventValue(item, path+"/"+decimal(i)); err != nil {
+			if items[i], err = readEventValue(item, path+"/"+strconv.Itoa(i)); err != nil {
 				return v, err
 			}
 		}

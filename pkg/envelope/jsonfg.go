@@ -2,11 +2,13 @@ package envelope
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -82,7 +84,7 @@ func (o *Opener) place(f *transform.Feature, place, system transform.Value) erro
 		return err
 	}
 	if source.AxisOrder() == crs.AxisYX {
-		f.Geometry.Shape = swap(f.Geometry.Shape)
+		f.Geometry.Shape = geometry.Moved(f.Geometry.Shape, geometry.Swapped)
 	}
 	f.BBox = nil // it belongs to the former geometry
 	f.DeclareCRS(source.Code())
@@ -129,7 +131,7 @@ func checkPlace(place transform.Value, path string, outermost bool) *transform.E
 	}
 	geometries, _ := place.Member("geometries")
 	for i, part := range geometries.Items() {
-		if err := checkPlace(part, path+"/geometries/"+decimal(i), false); err != nil {
+		if err := checkPlace(part, path+"/geometries/"+strconv.Itoa(i), false); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 //
 // Every error for the record is a *transform.Error. An error of the schema registry is returned unchanged.
 func (o *Opener) Key(ctx context.Context, key []byte) (transform.Value, error) {
-	if isFramed(key) {
+	if IsFramed(key) {
 		_, datum, err := o.datum(ctx, key)
 		return datum, ofKey(err)
 	}

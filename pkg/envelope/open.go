@@ -72,7 +72,7 @@ func detect(h headers, value []byte) (Format, error) {
 	switch {
 	case h.contentType != "":
 		return formatOfType(h.contentType, "content-type")
-	case isFramed(value):
+	case IsFramed(value):
 		return Avro, nil
 	}
 	return GeoJSON, nil
@@ -136,7 +136,7 @@ func (o *Opener) features(format Format, value []byte) ([]*transform.Feature, er
 		common, _ := transform.ObjectValue(c.Foreign...).Member("coordRefSys")
 		for i, f := range c.Features {
 			if err := o.toGeoJSON(f, common); err != nil {
-				return nil, below(err, "", "/features/"+decimal(i))
+				return nil, below(err, "", "/features/"+strconv.Itoa(i))
 			}
 		}
 	}

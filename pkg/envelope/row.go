@@ -137,7 +137,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 		return geometryFault(err, path)
 	}
 	if srid != 0 && g.SRID != 0 && srid != g.SRID {
-		return fault(classify.CodeUnknownCRS, RuleSRIDConflict, path, "the struct says SRID "+decimal(int(srid))+", the EWKB inside of it "+decimal(int(g.SRID)),
+		return fault(classify.CodeUnknownCRS, RuleSRIDConflict, path, "the struct says SRID "+strconv.Itoa(int(srid))+", the EWKB inside of it "+strconv.Itoa(int(g.SRID)),
 			"correct the column at its source")
 	}
 	return setGeometry(f, g, max(srid, g.SRID), path)
@@ -150,7 +150,7 @@ func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path str
 	}
 	f.Geometry = transform.Geometry{Shape: g.Shape, Z: g.Z}
 	if srid != 0 {
-		f.DeclareCRS("EPSG:" + decimal(int(srid)))
+		f.DeclareCRS("EPSG:" + strconv.Itoa(int(srid)))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,7 +71,7 @@ func (p *placeholder) find(v transform.Value) (path string, found bool) {
 		}
 		for i, item := range v.Items() {
 			if below, found := p.find(item); found {
-				return "/" + decimal(i) + below, true
+				return "/" + strconv.Itoa(i) + below, true
 			}
 		}
 	case transform.KindObject:
@@ -94,7 +95,7 @@ func (p *placeholder) isBytes(items []transform.Value) bool {
 	}
 	for i, item := range items {
 		text, _ := strings.CutSuffix(item.Text(), ".0")
-		if item.Kind() != transform.KindNumber || text != decimal(int(p.bytes[i])) && text != decimal(int(int8(p.bytes[i]))) { //nolint:gosec // the sign is meant
+		if item.Kind() != transform.KindNumber || text != strconv.Itoa(int(p.bytes[i])) && text != strconv.Itoa(int(int8(p.bytes[i]))) { //nolint:gosec // the sign is meant
 			return false
 		}
 	}

@@ -55,6 +55,33 @@ func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]
 // EmptyPoint returns the point that represents POINT EMPTY, for which orb has no other form.
 func EmptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }
 
+// Moved returns a copy of a shape with every position moved. An empty point has none.
+func Moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
+	switch shape := shape.(type) {
+	case orb.Point:
+		if IsEmptyPoint(shape) {
+			return shape
+		}
+		return move(shape)
+	case orb.Collection:
+		out := make(orb.Collection, len(shape))
+		for i, member := range shape {
+			out[i] = Moved(member, move)
+		}
+		return out
+	}
+	shape = orb.Clone(shape)
+	EachLine(shape, func(line []orb.Point) {
+		for i := range line {
+			line[i] = move(line[i])
+		}
+	})
+	return shape
+}
+
+// Swapped exchanges the two ordinates of a position.
+func Swapped(p orb.Point) orb.Point { return orb.Point{p[1], p[0]} }
+
 // EachLine calls visit with every run of positions, in the order in which they are written. An empty point has none.
 func EachLine(shape orb.Geometry, visit func([]orb.Point)) {
 	switch shape := shape.(type) {

@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
@@ -119,7 +120,7 @@ func (t *Transformer) boxAround(sides orb.LineString, middle int) (low, high orb
 		return low, high
 	}
 	near := sides[middle][0]
-	beside := moved(sides, func(p orb.Point) orb.Point { return orb.Point{near + wrapped(p[0]-near), p[1]} })
+	beside := geometry.Moved(sides, func(p orb.Point) orb.Point { return orb.Point{near + wrapped(p[0]-near), p[1]} })
 	low, high, _ = bounds(beside)
 	if high[0]-low[0] >= 180 { // around a pole, or half of the world
 		low, high, _ = bounds(sides)

@@ -76,7 +76,7 @@ type Field struct {
 	Default any `yaml:"default,omitempty" jsonschema_description:"The value for on_error: default"`
 }
 
-// Units is a conversion between two units of one quantity; see [UnitNames].
+// Units is a conversion between two units of one quantity. docs/mapping.md lists the units.
 type Units struct {
 	// From is the unit of the source. Mandatory.
 	From string `yaml:"from" jsonschema:"required" jsonschema_description:"Unit of the source"`

@@ -5,11 +5,9 @@ import "github.com/switchback-geo/switchback/pkg/crs"
 // GeometryRules are the gates that a geometry has to pass, and the changes to it on the way. A gate that accepts or
 // repairs a faulty geometry reports it in the flag property.
 type GeometryRules struct {
-	// SourceCRS is the coordinate reference system of the records: one of
-	// [SupportedCRS], or another form of its name. A short name (EPSG:4326) means
-	// longitude or easting first; the URN and URI forms mean the axis order of
-	// the definition, which is latitude first for EPSG:4326. Defaults to
-	// EPSG:4326.
+	// SourceCRS is the coordinate reference system of the records: one of [crs.Codes], or another form of its name. A
+	// short name (EPSG:4326) means longitude or easting first; the URN and URI forms mean the axis order of the
+	// definition, which is latitude first for EPSG:4326. Defaults to EPSG:4326.
 	SourceCRS string `yaml:"source_crs,omitempty" jsonschema:"default=EPSG:4326" jsonschema_description:"Coordinate reference system of the source"`
 
 	// DeclaredCRS decides about a CRS that a record names itself, in a crs member (always longitude or easting first) or

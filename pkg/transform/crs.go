@@ -7,15 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
-
-// SupportedCRS lists the coordinate reference systems that are read and written,
-// by their short names; see package crs for the accuracy of each.
-func SupportedCRS() []string { return crs.Codes() }
 
 // wgs84 reports whether a system is WGS 84 in degrees, whatever its name.
 func wgs84(c *crs.CRS) bool { return c.Code() == "EPSG:4326" || c.Code() == "OGC:CRS84" }
@@ -192,29 +187,5 @@ func quoteList[T ~string](words []T) string {
 
 // swapped returns a copy of a geometry with the two ordinates of each position exchanged.
 func swapped(g Geometry) Geometry {
-	return Geometry{Shape: moved(g.Shape, func(p orb.Point) orb.Point { return orb.Point{p[1], p[0]} }), Z: g.Z}
-}
-
-// moved returns a copy of a shape with every position moved.
-func moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
-	if p, isPoint := shape.(orb.Point); isPoint {
-		if geometry.IsEmptyPoint(p) {
-			return p
-		}
-		return move(p)
-	}
-	if collection, isCollection := shape.(orb.Collection); isCollection {
-		out := make(orb.Collection, len(collection))
-		for i, member := range collection {
-			out[i] = moved(member, move)
-		}
-		return out
-	}
-	shape = orb.Clone(shape)
-	geometry.EachLine(shape, func(line []orb.Point) {
-		for i := range line {
-			line[i] = move(line[i])
-		}
-	})
-	return shape
+	return Geometry{Shape: geometry.Moved(g.Shape, geometry.Swapped), Z: g.Z}
 }

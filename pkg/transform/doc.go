@@ -40,7 +40,7 @@
 // Computed fields, the filter and the feature id may be expressions of
 // expr-lang/expr. They are compiled once; they have no clock and do no I/O; their
 // size, the elements that they make, the texts that they join and the depth of
-// their loops are bounded ([ExpressionFunctions] lists what they may call).
+// their loops are bounded (docs/mapping.md lists what they may call).
 //
 // # What is done to a geometry
 //

@@ -8,12 +8,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// ExpressionFunctions lists the functions of expressions. It excludes those of the library that read a clock or files,
-// and those whose result may be much larger than their arguments. Some are our own, see [exact].
-func ExpressionFunctions() []string {
-	return append(libraryFunctions(), "abs", "ceil", "float", "floor", "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "round", "string", "type", "values")
-}
-
+// libraryFunctions lists the functions of the library that expressions may call. It excludes those that read a clock or
+// files, those whose result may be much larger than their arguments, and those that [exactFunctions] replaces.
 func libraryFunctions() []string {
 	return []string{
 		"all", "any", "count", "filter", "find", "first", "get", "hasPrefix", "hasSuffix",

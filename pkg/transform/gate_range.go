@@ -29,7 +29,7 @@ func clamped(g Geometry) (Geometry, bool) {
 	if !beyond {
 		return g, false
 	}
-	return Geometry{Shape: moved(g.Shape, inWorld), Z: g.Z}, true
+	return Geometry{Shape: geometry.Moved(g.Shape, inWorld), Z: g.Z}, true
 }
 
 // checkDegrees refuses positions that are not longitude and latitude. The most frequent cause is a file in a projected
@@ -77,7 +77,7 @@ func checkFinite(f *Feature, g Geometry) error {
 func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Transform, g Geometry) (Geometry, error) {
 	index, first := 0, -1
 	var failed error
-	shape := moved(g.Shape, func(p orb.Point) orb.Point {
+	shape := geometry.Moved(g.Shape, func(p orb.Point) orb.Point {
 		x, y, err := transform.Forward(p[0], p[1])
 		if err != nil && failed == nil {
 			failed, first = err, index

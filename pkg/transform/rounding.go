@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 )
 
@@ -33,7 +34,7 @@ func (g *rounding) point(p orb.Point) orb.Point {
 }
 
 // geometry rounds a copy of a shape.
-func (g *rounding) geometry(shape orb.Geometry) orb.Geometry { return moved(shape, g.point) }
+func (g *rounding) geometry(shape orb.Geometry) orb.Geometry { return geometry.Moved(shape, g.point) }
 
 // collapse finds the first part of a shape of which rounding leaves nothing: a line or ring with fewer distinct
 // positions than it needs, or a ring without area.

@@ -45,15 +45,6 @@ func unitTable() []unit {
 	}
 }
 
-// UnitNames lists the units that [Units] knows, by quantity.
-func UnitNames() map[string][]string {
-	names := map[string][]string{}
-	for _, u := range unitTable() {
-		names[u.quantity] = append(names[u.quantity], u.name)
-	}
-	return names
-}
-
 // findUnit returns the unit with a name. Case matters.
 func findUnit(name string) (unit, bool) {
 	table := unitTable()

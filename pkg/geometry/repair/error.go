@@ -21,11 +21,6 @@ const (
 	Contradiction Reason = "contradiction"
 )
 
-// Reasons lists every [Reason].
-func Reasons() []Reason {
-	return []Reason{NothingLeft, TooManyCrossings, TooManyPositions, Contradiction}
-}
-
 // Error is the error for a geometry that cannot be made valid. It is permanent.
 type Error struct {
 	Reason Reason
