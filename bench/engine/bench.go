@@ -22,7 +22,7 @@ type bench struct {
 	client *kgo.Client
 	adm    *kadm.Client
 	name   string // prefix of every topic and group
-	made   int    // runs so far
+	runs   int    // number of runs so far
 }
 
 func newBench(p plan, out io.Writer) (*bench, error) {
@@ -34,7 +34,7 @@ func newBench(p plan, out io.Writer) (*bench, error) {
 	return &bench{plan: p, out: out, client: client, adm: kadm.NewClient(client), name: name}, nil
 }
 
-// cleanTimeout bounds the deletion of topics at the end, which happens even when the run was interrupted.
+// cleanTimeout limits the deletion of topics at the end, which also happens after an interrupted run.
 const cleanTimeout = 30 * time.Second
 
 func (b *bench) close() {
@@ -79,7 +79,7 @@ func (b *bench) remove(ctx context.Context, prefix string) error {
 	return err
 }
 
-// topic makes a topic.
+// topic creates a topic.
 func (b *bench) topic(ctx context.Context, name string) error {
 	if _, err := b.adm.CreateTopic(ctx, int32(b.partitions), 1, nil, name); err != nil {
 		return fmt.Errorf("create topic %s: %w", name, err)
@@ -87,7 +87,7 @@ func (b *bench) topic(ctx context.Context, name string) error {
 	return b.visible(ctx, name)
 }
 
-// load makes a topic and fills it.
+// load creates a topic and fills it.
 func (b *bench) load(ctx context.Context) (string, error) {
 	source := b.name + ".source"
 	if err := b.topic(ctx, source); err != nil {
@@ -96,10 +96,10 @@ func (b *bench) load(ctx context.Context) (string, error) {
 	return source, b.produce(ctx, source, b.events, 0)
 }
 
-// prepare names a run and makes its topics, the source as well where the run has none yet.
+// prepare names a run and creates its topics, including the source topic if the run has none yet.
 func (b *bench) prepare(ctx context.Context, s *spec) error {
-	b.made++
-	s.Run = fmt.Sprintf("%s.run-%d", b.name, b.made)
+	b.runs++
+	s.Run = fmt.Sprintf("%s.run-%d", b.name, b.runs)
 	s.Brokers = b.brokers
 	if s.Source == "" {
 		s.Source = s.Run + ".source"
@@ -132,7 +132,7 @@ func (b *bench) prepare(ctx context.Context, s *spec) error {
 	return b.visible(ctx, names...)
 }
 
-// visible waits until the broker tells of topics: it says that they are created a little before it knows them.
+// visible waits until the broker's metadata shows the topics. The broker acknowledges the creation slightly earlier.
 func (b *bench) visible(ctx context.Context, names ...string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -152,7 +152,7 @@ func (b *bench) visible(ctx context.Context, names ...string) error {
 	}
 }
 
-// drain lets a contender empty a loaded topic, counts its outputs and removes what belongs to the run.
+// drain lets a contender consume a loaded topic, counts its outputs and deletes the run's topics and groups.
 func (b *bench) drain(ctx context.Context, s spec) (*report, error) {
 	if err := b.prepare(ctx, &s); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (b *bench) drain(ctx context.Context, s spec) (*report, error) {
 	return r, b.settle(ctx, &s)
 }
 
-// follow lets a contender work beside a producer with a rate.
+// follow lets a contender consume while a producer sends at a rate.
 func (b *bench) follow(ctx context.Context, s spec) (*report, error) {
 	s.Paced = true
 	if err := b.prepare(ctx, &s); err != nil {

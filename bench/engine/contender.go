@@ -14,58 +14,59 @@ import (
 	"time"
 )
 
-// specVariable tells a process of this binary to be a contender.
+// specVariable makes a process of this binary a contender.
 const specVariable = "SWITCHBACK_BENCH_CONTENDER"
 
-// kind says what a contender is.
+// kind is the kind of a contender.
 type kind string
 
 const (
 	engine  kind = "engine"
 	bare    kind = "bare loop"
-	dressed kind = "dressed loop" // the bare loop, writing what the engine writes
+	dressed kind = "dressed loop" // the bare loop, which also writes what the engine writes
 )
 
-// spec is what one contender does in one run.
+// spec describes the work of one contender in one run.
 type spec struct {
 	Kind      kind
 	Brokers   []string
 	Source    string
-	Run       string // names what belongs to this run alone: group, outputs, tiers
-	Events    int    // it ends when so many are finished
+	Run       string // prefix of the run's own group, outputs and tiers
+	Events    int    // the contender ends when this many are finished
 	FailEvery int
-	FailTimes int    // attempts of each failing event that fail; 0 is 1
-	Paced     bool   // the events come at a rate
-	Burst     int    // they come so many at a time, every half second, instead
-	Batch     int    // records that a loop takes into one transaction, at most
+	FailTimes int    // failed attempts of each failing event; 0 is 1
+	Paced     bool   // events are produced at a rate
+	Burst     int    // events are produced in bursts of this size, every half second, instead
+	Batch     int    // maximum number of records in a transaction of a loop
 	Profile   string // file for a CPU profile
 }
 
 func (s *spec) output() string { return s.Run + ".out" }
 func (s *spec) ledger() string { return s.Run + ".ledger" }
 
-// report is what a contender measured in itself.
+// report is what a contender measured.
 type report struct {
 	Transactions int
 	Aborted      int
 	Events       int     // finished, in committed transactions
-	FirstEvents  int     // of them in the first transaction
+	FirstEvents  int     // events of the first transaction
 	Seconds      float64 // from the first commit to the last
-	CPU          float64 // seconds, user and system, of the whole process up to the last commit
-	RSS          float64 // MiB, highest
+	CPU          float64 // user and system seconds of the whole process up to the last commit
+	RSS          float64 // highest, in MiB
 	Healthy      pace    // events that never failed
-	Took         summary // of committed transactions, ms
-	Delay        summary // of healthy events: from their timestamp to their commit, ms
+	Took         summary // durations of committed transactions, in ms
+	Delay        summary // of healthy events: from their timestamp to their commit, in ms
 	Retries      lateness
 }
 
-// rate is events per second from the first commit to the last: what the first one carried was done before.
+// rate returns events per second from the first commit to the last. Events of the first commit do not count, because
+// they were processed before.
 func (r *report) rate() float64 { return float64(r.Events-r.FirstEvents) / r.Seconds }
 
-// cpu is microseconds of processor time per event.
+// cpu returns the processor time per event in microseconds.
 func (r *report) cpu() float64 { return r.CPU / float64(r.Events) * 1e6 }
 
-// batch is events per transaction.
+// batch returns the events per transaction.
 func (r *report) batch() float64 { return float64(r.Events) / float64(max(r.Transactions, 1)) }
 
 // contend runs a contender and writes its report.
@@ -96,7 +97,7 @@ func contend(ctx context.Context, text string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// start runs a contender in a process of its own and gives its report.
+// start runs a contender in its own process and returns its report.
 func (b *bench) start(ctx context.Context, s *spec) (*report, error) {
 	s.Brokers = b.brokers
 	if b.profile != "" {
@@ -124,7 +125,7 @@ func (b *bench) start(ctx context.Context, s *spec) (*report, error) {
 	return &r, nil
 }
 
-// usage gives the process's processor time in seconds and its highest resident memory in MiB.
+// usage returns the process's processor time in seconds and its highest resident memory in MiB.
 func usage() (cpu, rss float64) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// count reads a run's output as a committed reader sees it: each event must be there exactly once. A fast contender that
-// loses or doubles events is none.
+// count reads a run's output with read_committed. Each event must occur exactly once, because a contender that loses or
+// duplicates events is not comparable.
 func (b *bench) count(ctx context.Context, s *spec) error {
 	ends, err := b.adm.ListCommittedOffsets(ctx, s.output())
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *bench) count(ctx context.Context, s *spec) error {
 	return tally(s.Run, seen)
 }
 
-// tally says how many events are missing or doubled.
+// tally returns an error if events are missing or duplicated.
 func tally(run string, seen []int) error {
 	lost, doubled := 0, 0
 	for _, n := range seen {

@@ -1,5 +1,6 @@
-// Command engine measures pkg/retrytopics on one real broker: its events per second and processor time per event against
-// a bare client's transactional loop of the same client library, the lateness of its retries, and what waiting records
-// cost the healthy ones. Contenders are processes of this binary, run in turn; every output is read back and counted. It
-// judges nothing: README.md says what to aim at and what came out. It needs Linux or another Unix for processor time.
+// Command engine measures pkg/retrytopics on one real broker. It compares events per second and processor time per event
+// with a bare transactional loop of the same client library, and measures the lateness of retries and the influence of
+// waiting records on healthy ones. Contenders are processes of this binary that run in turn; every output is read and
+// counted. The command only reports figures: README.md has targets and results. Measuring processor time needs Linux or
+// another Unix.
 package main

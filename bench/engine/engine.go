@@ -15,7 +15,7 @@ import (
 // firstTier is the delay of the first retry.
 const firstTier = 2 * time.Second
 
-// engineConfig is the engine at its defaults, in strict order with the ledger on, with topics of the run's own.
+// engineConfig is the engine with defaults, in strict order and with the ledger, on the run's own topics.
 func engineConfig(s *spec) retrytopics.Config {
 	return retrytopics.Config{
 		Brokers: s.Brokers, Source: s.Source, Group: s.Run, Membership: retrytopics.Membership{Instance: "bench"},

@@ -17,13 +17,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Each event has its number at a fixed place, so that the handler and the count of the outputs find it without parsing.
+// The number of an event is at a fixed place, so the handler and the count of the outputs find it without parsing.
 const (
 	eventStart  = `{"type":"Feature","id":`
 	eventDigits = 10
 )
 
-// event makes the event with a number: about 800 bytes of GeoJSON, different for every number.
+// event returns the nth event: about 800 bytes of GeoJSON, different for every number.
 func event(n, keys int) (key, value []byte) {
 	k := n * 7919 % keys
 	var b strings.Builder
@@ -36,7 +36,7 @@ func event(n, keys int) (key, value []byte) {
 	return []byte("municipality-" + strconv.Itoa(k%500) + "/parcel-" + strconv.Itoa(k)), []byte(b.String())
 }
 
-// numberOf reads the number of an event.
+// numberOf parses the number of an event.
 func numberOf(value []byte) (int, error) {
 	if len(value) < len(eventStart)+eventDigits {
 		return 0, errors.New("not an event of this bench")
@@ -44,8 +44,8 @@ func numberOf(value []byte) (int, error) {
 	return strconv.Atoi(string(value[len(eventStart) : len(eventStart)+eventDigits]))
 }
 
-// handler is the work of both contenders: the event, its id and its content hash, unchanged into the output. Events whose
-// number failEvery divides (0: none) fail at their first attempts, failTimes of them (0: one).
+// handler returns the handler of both contenders: it copies the event with its ID and content hash to the output. Every
+// failEvery-th event (0: none) fails at its first failTimes attempts (0: one).
 func handler(output string, failEvery, failTimes int) retrytopics.Handler {
 	return func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		result := retrytopics.Result{Identity: retrytopics.Identity{
@@ -63,12 +63,12 @@ func handler(output string, failEvery, failTimes int) retrytopics.Handler {
 	}
 }
 
-// fails spreads the failing events over keys and partitions, the same ones in every round.
+// fails selects the failing events. They are spread over keys and partitions, and the same in every round.
 func fails(n, failEvery int) bool {
 	return failEvery > 0 && mix(n)%uint64(failEvery) == 0
 }
 
-// mix is FNV-1a over the number.
+// mix is the FNV-1a hash of the number.
 func mix(n int) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range binary.BigEndian.AppendUint64(nil, uint64(n)) {
@@ -77,7 +77,7 @@ func mix(n int) uint64 {
 	return h ^ h>>29
 }
 
-// produce writes events, as fast as it goes or at a rate per second (0: no limit).
+// produce produces events at a rate per second, or as fast as possible if the rate is 0.
 func (b *bench) produce(ctx context.Context, topic string, events, rate int) error {
 	var once sync.Once
 	var failure error
@@ -109,7 +109,7 @@ func (b *bench) produce(ctx context.Context, topic string, events, rate int) err
 // burstPause is the time between two bursts of a quiet source.
 const burstPause = 500 * time.Millisecond
 
-// trickle writes events a burst at a time, with pauses.
+// trickle produces events in bursts, with pauses in between.
 func (b *bench) trickle(ctx context.Context, topic string, events, burst int) error {
 	tick := time.NewTicker(burstPause)
 	defer tick.Stop()

@@ -13,10 +13,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// loop is what one writes with the client alone: poll, handle, produce, end the transaction. It has the engine's client
-// settings and no retries, no order beyond the partition's and no dedupe. Dressed, it also writes what the engine writes:
-// the headers of every output, and per transaction and partition one record of the ledger, from the hash of each key. It
-// shows what those cost one who writes them.
+// loop is a consumer that uses the client alone: poll, handle, produce, end the transaction. It has the engine's client
+// settings, but no retries, no deduplication and no order beyond the partition's. The dressed loop also writes what the
+// engine writes: the headers of every output, and one ledger record per transaction and partition with the hash of each
+// key. It shows the cost of these records.
 type loop struct {
 	*spec
 	session *kgo.GroupTransactSession
@@ -67,7 +67,7 @@ func (l *loop) turn(ctx context.Context) error {
 			if l.Kind == dressed {
 				ledger[raw.Partition] = append(ledger[raw.Partition], dress(out, raw, &result.Identity))
 			}
-			l.session.Produce(ctx, out, nil) // End aborts when one of them fails
+			l.session.Produce(ctx, out, nil) // End aborts if one of them fails
 		}
 	})
 	if failure != nil {
@@ -87,7 +87,7 @@ func (l *loop) turn(ctx context.Context) error {
 	return nil
 }
 
-// dress gives an output the headers that the engine gives it, and its entry in the ledger.
+// dress adds the engine's headers to an output, and returns its entry in the ledger.
 func dress(out, raw *kgo.Record, id *retrytopics.Identity) idempotency.Change {
 	out.Headers = header.Control{
 		Source: header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}, HasSource: true,

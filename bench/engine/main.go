@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// plan is what the flags ask for.
+// plan has the values of the flags.
 type plan struct {
 	brokers    []string
 	events     int
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// run dispatches to a measurement. A process that was started as a contender reads what it does from its environment.
+// run dispatches to a measurement. A process that was started as a contender reads its spec from the environment.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if text := os.Getenv(specVariable); text != "" {
 		return contend(ctx, text, out)

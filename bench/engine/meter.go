@@ -6,31 +6,31 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// meter counts what is committed. It is used by one goroutine at a time.
+// meter counts committed events. It is used by one goroutine at a time.
 type meter struct {
 	want        int
-	paced       bool   // tell the delays as well: at full load they say how long the source is
-	finished    func() // called once all is committed
+	paced       bool   // report delays too; at full load they only reflect the length of the source
+	finished    func() // called once everything is committed
 	r           report
 	first, last time.Time
 	healthy     struct{ first, last time.Time }
 	delays      []float64
 	took        []float64
-	drained     time.Time // the last time that events of the source were committed
+	drained     time.Time // time of the last commit of source events
 	retries     []retry
 }
 
 // retry is one attempt after the first.
 type retry struct {
 	due              time.Time
-	start, committed float64 // ms after due
+	start, committed float64 // ms after the due time
 }
 
 func newMeter(want int, finished func()) *meter { return &meter{want: want, finished: finished} }
 
 func (m *meter) done() bool { return m.r.Events >= m.want }
 
-// transaction counts one. Those without events, which only move positions, count too.
+// transaction counts a transaction. Transactions that only move positions count too.
 func (m *meter) transaction(took time.Duration, committed bool) {
 	if committed {
 		m.r.Transactions++
@@ -54,7 +54,7 @@ func (m *meter) plain(n int) {
 	}
 }
 
-// events takes what the engine tells of a committed transaction.
+// events counts the events of a committed transaction of the engine.
 func (m *meter) events(events []*retrytopics.Event) {
 	now, finished, healthy := time.Now(), 0, 0
 	for _, e := range events {
@@ -79,7 +79,7 @@ func (m *meter) events(events []*retrytopics.Event) {
 	if healthy > 0 {
 		if m.healthy.first.IsZero() {
 			m.healthy.first = now
-			m.r.Healthy.Events -= healthy // done before the first commit
+			m.r.Healthy.Events -= healthy // finished before the first commit
 		}
 		m.healthy.last = now
 		m.r.Healthy.Events += healthy
@@ -89,7 +89,8 @@ func (m *meter) events(events []*retrytopics.Event) {
 	}
 }
 
-// report sums up. Retries that were due after the last event of the source was committed met an idle engine.
+// report computes the report. It leaves out retries that were due after the last commit of source events, because the
+// engine was idle then.
 func (m *meter) report() *report {
 	r := m.r
 	r.Seconds = m.last.Sub(m.first).Seconds()

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// pace is how many events were committed after the first commit, and in what time.
+// pace is the number of events committed after the first commit, and the time they took.
 type pace struct {
 	Events  int
 	Seconds float64
@@ -20,10 +20,10 @@ type summary struct {
 	Min, P50, P99, Max float64
 }
 
-// lateness is how long after their due time retries started, and were committed, in ms.
+// lateness is the time from the due time of retries to their start and to their commit, in ms.
 type lateness struct {
 	Start, Committed summary
-	Idle             int // retries left out: the source was drained when they were due
+	Idle             int // retries that are left out because the source was drained when they were due
 }
 
 func summarize(sample []float64) summary {
@@ -36,25 +36,25 @@ func summarize(sample []float64) summary {
 	}
 }
 
-// quantile gives the smallest value that at least the share q of a sorted sample does not exceed.
+// quantile returns the smallest value that at least the share q of a sorted sample does not exceed.
 func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-// median gives the middle of a sample, or the mean of its two middle values.
+// median returns the middle of a sample, or the mean of its two middle values.
 func median(sample []float64) float64 {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// spread prints min / median / max.
+// spread formats min / median / max.
 func spread(format string, sample []float64) string {
 	form := format + " / " + format + " / " + format
 	return fmt.Sprintf(form, slices.Min(sample), median(sample), slices.Max(sample))
 }
 
-// each gives a value of every report.
+// each returns a value of every report.
 func each(reports []*report, value func(*report) float64) []float64 {
 	values := make([]float64, 0, len(reports))
 	for _, r := range reports {
@@ -63,7 +63,7 @@ func each(reports []*report, value func(*report) float64) []float64 {
 	return values
 }
 
-// ratios divides, round by round.
+// ratios divides the values round by round.
 func ratios(a, b []float64) []float64 {
 	out := make([]float64, 0, len(a))
 	for i := range a {

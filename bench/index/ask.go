@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	rounds     = 7 // how often each question is asked; the median counts
-	slowRounds = 3 // how often one is asked that takes long
+	rounds     = 7 // repetitions of a question; the median counts
+	slowRounds = 3 // repetitions of a slow question
 	slow       = time.Second
-	firstPage  = 100 // letters of a list
-	pageSize   = 50  // letters of a page behind a cursor
+	firstPage  = 100 // dead letters of a list
+	pageSize   = 50  // dead letters of a page behind a cursor
 
-	mapColumns, mapRows, trendParts = 40, 20, 24 // as the console asks
+	mapColumns, mapRows, trendParts = 40, 20, 24 // as the console requests
 )
 
-// answer is how long one question took.
+// answer is the time that one question took.
 type answer struct {
 	Question              string  `json:"question"`
 	Milliseconds          float64 `json:"ms"`
-	ProcessorMilliseconds float64 `json:"processor_ms"` // of this process, all cores
-	Found                 int     `json:"found"`        // letters, groups, or cells of a map
+	ProcessorMilliseconds float64 `json:"processor_ms"` // of this process, on all cores
+	Found                 int     `json:"found"`        // dead letters, groups, or cells of a map
 }
 
 // question is a filter with its name.
@@ -34,14 +34,14 @@ type question struct {
 	filter deadletters.Filter
 }
 
-// questions has each filter of list and groups, where it helps, where it selects much, and where
-// it selects nothing.
+// questions returns each filter of list and groups: some that an index supports, some that select much, and some that
+// select nothing.
 func questions(o options, begin time.Time) []question {
 	at := func(share float64) time.Time { return begin.Add(time.Duration(share * float64(o.span))) }
 	header := func(name string, value *string) []deadletters.HeaderMatch {
 		return []deadletters.HeaderMatch{{Name: name, Value: value}}
 	}
-	some := o.letters / 2
+	some := o.deadLetters / 2
 	return []question{
 		{"no filter", deadletters.Filter{}},
 		{"id", deadletters.Filter{IDs: []string{id(some)}}},
@@ -113,7 +113,7 @@ func ask(ctx context.Context, index *dlqindex.Index, o options, begin time.Time)
 	return a.out, err
 }
 
-// all asks a filter of each command.
+// all measures one filter with each command.
 func (a *asker) all(ctx context.Context, q question) error {
 	err := a.add("list: "+q.name, func() (int, error) {
 		found, first := 0, q.filter
@@ -142,7 +142,8 @@ func (a *asker) all(ctx context.Context, q question) error {
 	})
 }
 
-// page asks for the second page of a filter, the newest first; for the first page if there is no other.
+// page requests the second page of a filter, the newest dead letters first. If there is no second page, it requests the
+// first.
 func (a *asker) page(ctx context.Context, q question) error {
 	asked := dlqindex.Query{Filter: q.filter, Newest: true}
 	asked.Limit = pageSize

@@ -1,6 +1,6 @@
-// Command index measures how fast dead letters come into the SQL index, and how fast list, groups,
-// stats and the console's map answer on it.
+// Command index measures how fast dead letters are written to the SQL index, and how fast list, groups, stats and the
+// console's map are answered from it.
 //
-// It writes letters with states into topics of its own on a real broker, indexes them, asks, and
-// removes the topics. What it prints is one JSON object; README.md has figures of a run.
+// It creates topics with dead letters and states on a real broker, indexes them, measures the questions, and deletes the
+// topics. The output is one JSON object; README.md has the figures of a run.
 package main

@@ -22,13 +22,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// partitions of both topics.
+// partitions is the number of partitions of both topics.
 const partitions = 6
 
 // options are the flags.
 type options struct {
 	brokers, place, profile string
-	letters                 int
+	deadLetters             int
 	states                  float64
 	span                    time.Duration
 	ask                     bool
@@ -36,14 +36,14 @@ type options struct {
 
 func main() { os.Exit(parse()) }
 
-// parse reads the flags and gives the exit code.
+// parse parses the flags, runs the measurement and returns the exit code.
 func parse() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var o options
 	flag.StringVar(&o.brokers, "brokers", "127.0.0.1:9092", "brokers, separated by commas")
 	flag.StringVar(&o.place, "index", "", "file or postgres:// address (default: a file that is removed)")
-	flag.IntVar(&o.letters, "letters", 1_000_000, "dead letters")
+	flag.IntVar(&o.deadLetters, "letters", 1_000_000, "dead letters")
 	flag.Float64Var(&o.states, "states", 0.1, "share of the letters that have a state record, from 0 to 1")
 	flag.DurationVar(&o.span, "span", 30*24*time.Hour, "time over which the letters died, up to now")
 	flag.BoolVar(&o.ask, "ask", true, "ask the questions; false fills only")
@@ -56,13 +56,13 @@ func parse() int {
 	return 0
 }
 
-// figures are what is measured.
+// figures are the results.
 type figures struct {
 	Letters       int             `json:"letters"`
 	States        int             `json:"states"`
 	Engine        dlqindex.Engine `json:"engine"`
 	IndexSeconds  float64         `json:"index_seconds"`
-	IndexCPU      float64         `json:"index_processor_seconds"` // of all cores: what counts on a machine that others use
+	IndexCPU      float64         `json:"index_processor_seconds"` // of all cores, which is the right figure on a shared machine
 	AgainSeconds  float64         `json:"sync_without_news_seconds"`
 	FileMiB       int64           `json:"file_mib,omitempty"`
 	PeakRSSMiB    int64           `json:"peak_rss_mib"`
@@ -88,14 +88,14 @@ func run(ctx context.Context, o options) error {
 	}
 	src := dlqindex.Source{DLQ: fmt.Sprintf("bench-index-%d.dlq", os.Getpid()), Status: fmt.Sprintf("bench-index-%d.dlq-status", os.Getpid())}
 	admin := kadm.NewClient(cl)
-	ever := "-1" // the letters are older than brokers keep records by default
+	ever := "-1" // the dead letters are older than the broker's default retention
 	if _, err := admin.CreateTopics(ctx, partitions, 1, map[string]*string{"retention.ms": &ever}, src.DLQ, src.Status); err != nil {
 		return err
 	}
 	defer func() {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
-		_, _ = admin.DeleteTopics(clean, src.DLQ, src.Status) // they are this run's own
+		_, _ = admin.DeleteTopics(clean, src.DLQ, src.Status) // these belong to this run
 	}()
 	begin := time.Now().UTC().Add(-o.span).Truncate(time.Millisecond)
 	states, err := fill(ctx, cl, src, o, begin)
@@ -111,14 +111,14 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	out.Letters, out.States = o.letters, states
-	out.LettersPerSec = int(float64(o.letters) / out.IndexSeconds)
+	out.Letters, out.States = o.deadLetters, states
+	out.LettersPerSec = int(float64(o.deadLetters) / out.IndexSeconds)
 	e := json.NewEncoder(os.Stdout)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
 }
 
-// measure indexes and asks.
+// measure measures indexing and the questions.
 func measure(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options, begin time.Time) (figures, error) {
 	cfg := &config.Config{}
 	cfg.Topics.DLQ, cfg.Topics.DLQStatus = src.DLQ, src.Status
@@ -163,6 +163,6 @@ func startProfile(file string) (stop func(), err error) {
 	}
 	return func() {
 		pprof.StopCPUProfile()
-		_ = f.Close() // a profile that cannot be written shows when it is read
+		_ = f.Close() // a truncated profile shows when it is read
 	}, nil
 }

@@ -30,15 +30,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// BenchmarkPaint measures how long Chromium takes from the request for a page of the console to its first paint, how much of it the answer
-// takes, and what a load costs this process, which has the console and the broker. Of times the median of the loads counts.
+// BenchmarkPaint measures how long Chromium takes from the request for a page of the console to its first paint, the
+// share of the response in it, and the processor time of this process, which runs the console and the broker. It reports
+// medians.
 func BenchmarkPaint(b *testing.B) {
-	for _, letters := range []int{100_000, 1_000_000} {
-		b.Run(fmt.Sprint(letters), func(b *testing.B) {
-			o := options{letters: letters, states: 0.1, span: 30 * 24 * time.Hour}
+	for _, deadLetters := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprint(deadLetters), func(b *testing.B) {
+			o := options{deadLetters: deadLetters, states: 0.1, span: 30 * 24 * time.Hour}
 			var ahead atomic.Int64
 			site := serve(b, o, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
-			expire := func() { ahead.Add(int64(2 * time.Minute)) } // the console keeps lists for a minute
+			expire := func() { ahead.Add(int64(2 * time.Minute)) } // the console caches lists for a minute
 			for _, v := range views(o) {
 				b.Run(v[0], func(b *testing.B) { load(b, site+v[1], expire) })
 			}
@@ -48,7 +49,7 @@ func BenchmarkPaint(b *testing.B) {
 
 // views are pages, each with a name.
 func views(o options) [][2]string {
-	some := o.letters / 2
+	some := o.deadLetters / 2
 	return [][2]string{
 		{"first page", ""}, {"map", "map"}, {"dead letter", "letters/" + id(some)}, {"largest group", "?group=" + groupOf(0)}, {"replays", "replays"}, {"audit", "audit"},
 		{"code", "?code=coercion_failed"}, {"status", "?status=escalated"}, {"since a day", "?since=1d"}, {"bbox", "?bbox=10.05,47.05,10.15,47.15"},
@@ -57,7 +58,7 @@ func views(o options) [][2]string {
 	}
 }
 
-// serve serves a console over so many dead letters.
+// serve serves a console with this many dead letters.
 func serve(b *testing.B, o options, now func() time.Time) (site string) {
 	b.Helper()
 	const dlqTopic, status = "features.dlq", "features.dlq-status"
@@ -72,10 +73,10 @@ kafka: { brokers: [%s] }
 	cl := fakekafka.Client(b, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
 	must.Get(topics.Ensure(b.Context(), kadm.NewClient(cl), topics.Plan(cfg)))(b)
 	must.Get(fill(b.Context(), cl, dlqindex.Source{DLQ: dlqTopic, Status: status}, o, time.Now().UTC().Add(-o.span)))(b)
-	letters := must.Get(dlq.Open(b.Context(), cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: filepath.Join(b.TempDir(), "letters.sqlite")}, Now: now}}))(b)
-	b.Cleanup(letters.Close)
+	deadLetters := must.Get(dlq.Open(b.Context(), cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: filepath.Join(b.TempDir(), "letters.sqlite")}, Now: now}}))(b)
+	b.Cleanup(deadLetters.Close)
 	gate := access.Loopback("bench")
-	c := must.Get(console.New(b.Context(), console.Options{DeadLetters: letters, Replays: letters.Replays(), Changes: &console.Changes{}, Access: gate, Now: now, Explain: console.Explain}))(b)
+	c := must.Get(console.New(b.Context(), console.Options{DeadLetters: deadLetters, Replays: deadLetters.Replays(), Changes: &console.Changes{}, Access: gate, Now: now, Explain: console.Explain}))(b)
 	l := must.Get(console.Listen(b.Context(), "127.0.0.1:0", gate))(b)
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
@@ -97,11 +98,10 @@ kafka: { brokers: [%s] }
 	return site
 }
 
-// load loads a page again and again. It calls expire before each load, so that no load finds a list that an earlier one
-// has left in the console.
+// load loads a page repeatedly. It calls expire before each load, so that no load uses a list from the console's cache.
 func load(b *testing.B, address string, expire func()) {
 	b.Helper()
-	p := chromium.Start(b).Open(address, 1280, 800) // of the first load, what the browser does for the first time counts, too
+	p := chromium.Start(b).Open(address, 1280, 800) // the first load includes one-time work of the browser
 	var paints, answers []float64
 	before, _ := spent()
 	for b.Loop() {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// spent is the processor time and the most memory of the process so far.
+// spent returns the processor time and the peak memory of the process so far.
 func spent() (cpu time.Duration, peakMiB int64) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
-// byHand is the loop that one writes: COPY into a temporary table, then one upsert, in a transaction of its own.
+// byHand is a hand-written loop: COPY into a temporary table, then one upsert, in one transaction.
 type byHand struct {
 	pool    *pgxpool.Pool
 	columns []string
@@ -22,7 +22,8 @@ type byHand struct {
 	batch   int
 }
 
-// newByHand makes the loop for a table. The staging table is made once for each connection, and is empty after each commit.
+// newByHand creates the loop for a table. The staging table is created once for each connection, and is empty after each
+// commit.
 func newByHand(ctx context.Context, dsn, table string, batch, connections int) (*byHand, error) {
 	h := &byHand{batch: batch, columns: []string{"id"}}
 	var sets []string
@@ -48,7 +49,7 @@ func newByHand(ctx context.Context, dsn, table string, batch, connections int) (
 	return h, err
 }
 
-// write writes events in batches, and gives how long that took.
+// write writes events in batches and returns the time that it took.
 func (h *byHand) write(ctx context.Context, events []event) (time.Duration, error) {
 	began := time.Now()
 	batches := make(chan []event)

@@ -15,10 +15,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// dsnEnv is where the sink finds the connection string.
+// dsnEnv is the variable with the sink's connection string.
 const dsnEnv = "SWITCHBACK_BENCH_POSTGIS_DSN"
 
-// pipeline is a pipeline file with nothing but defaults.
+// pipeline is a pipeline file with defaults only.
 const pipeline = `
 pipeline:
   id: bench
@@ -28,13 +28,14 @@ sink: { postgis: { dsn_env: ` + dsnEnv + `, table: %s } }
 transform: { unmapped: drop }
 `
 
-// bySink is the sink as a consumer uses it: each record waits for its own write.
+// bySink uses the sink as a consumer does: each record waits for its own write.
 type bySink struct {
 	sink    *sink.Sink
 	writers int
 }
 
-// tables makes the table of the sink with its guard, by the statements that users get, and one like it for the loop by hand.
+// tables creates the sink's table and guard with the statements of `sink ddl`, and an equal table for the hand-written
+// loop.
 func tables(ctx context.Context, pool *pgxpool.Pool, name, other string) (*config.Config, error) {
 	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, pipeline, name), os.Getenv)
 	if err != nil {
@@ -55,7 +56,7 @@ func newBySink(cfg *config.Config, writers int) (*bySink, error) {
 	return &bySink{s, writers}, err
 }
 
-// write writes events, so many side by side, and gives how long that took.
+// write writes events with this many concurrent writers and returns the time that it took.
 func (b *bySink) write(ctx context.Context, events []event) (time.Duration, error) {
 	rows := make([]*sink.Row, len(events))
 	for i, e := range events {

@@ -11,18 +11,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// vertices of a polygon; the first one comes again at the end.
+// vertices is the number of vertices of a polygon, without the repeated first one.
 const vertices = 12
 
-// event is one state of one parcel: ten attributes and a polygon.
+// event is one version of one parcel: ten attributes and a polygon.
 type event struct {
 	key     string
 	feature *transform.Feature
-	values  []any // of the attributes, as the loop by hand has them
+	values  []any // of the attributes, for the hand-written loop
 	version header.Version
 }
 
-// attributes are the columns of the attributes and their types.
+// attributes returns the attributes' columns and types.
 func attributes() []transform.Field {
 	return []transform.Field{
 		{To: "owner", Type: transform.TypeString}, {To: "land_use", Type: transform.TypeString}, {To: "street", Type: transform.TypeString},
@@ -32,7 +32,8 @@ func attributes() []transform.Field {
 	}
 }
 
-// eventOf is parcel i of a version. Parcels lie on a grid, in no order, and move a little with each version.
+// eventOf returns a version of parcel i. Parcels are on a grid, in no particular order, and move slightly with each
+// version.
 func eventOf(i, version int) event {
 	updated := fmt.Sprintf("2026-07-01T12:%02d:%02dZ", version/60%60, version%60)
 	owner, street, note := fmt.Sprintf("owner %d of %d", version, i), fmt.Sprintf("street %d", i%1000), "a note of the length that notes have"
@@ -72,7 +73,7 @@ func polygon(i, version int) orb.Polygon {
 	return orb.Polygon{ring}
 }
 
-// row is the event as the sink takes it.
+// row returns the event as a row of the sink.
 func (e event) row() *sink.Row {
 	return &sink.Row{
 		Key: []byte(e.key), Version: e.version, Feature: e.feature, Bytes: 800,
@@ -80,7 +81,7 @@ func (e event) row() *sink.Row {
 	}
 }
 
-// slice gives n events of a version from an index on. Their keys come in no order.
+// slice returns n events of a version, starting at an index. Their keys have no order.
 func slice(from, n, of, version int) []event {
 	out := make([]event, n)
 	for i := range out {

@@ -27,7 +27,7 @@ func main() {
 // options are the flags.
 type options struct{ rows, slice, rounds, batch, connections, writers int }
 
-// phase is what is written: a version of every parcel, and how often that version has been written by then.
+// phase is a version of every parcel to write, and how often that version has been written.
 type phase struct {
 	name    string
 	version int
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// round writes every phase once with both, in turn.
+// round writes every phase once with both, alternating.
 func (o options) round(ctx context.Context, pool *pgxpool.Pool, dsn string, number int, out io.Writer, ratios map[string][]float64) error {
 	cfg, err := tables(ctx, pool, "bench_sink", "bench_by_hand")
 	if err != nil {
@@ -112,7 +112,7 @@ func (o options) round(ctx context.Context, pool *pgxpool.Pool, dsn string, numb
 	return o.verify(ctx, pool)
 }
 
-// verify proves that both did the same.
+// verify checks that both tables have the same content.
 func (o options) verify(ctx context.Context, pool *pgxpool.Pool) error {
 	var rows, differ int
 	const ask = "select count(*), count(*) filter (where row(a.*)::record *<> row(b.*)::record) from bench_sink a full join bench_by_hand b using (id)"

@@ -18,12 +18,12 @@ import (
 
 // bench is one run.
 type bench struct {
-	brokers    []string
-	letters    int
-	partitions int32
-	binary     string
-	compare    bool // with the bare producer
-	foreign    bool // the DLQ is that of Spring Kafka, without a pipeline
+	brokers     []string
+	deadLetters int
+	partitions  int32
+	binary      string
+	compare     bool // with the bare producer
+	foreign     bool // the DLQ is one of Spring Kafka, without a pipeline
 
 	id, dir, file string
 	client        *kgo.Client
@@ -44,7 +44,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.remove()
-	if err := b.die(ctx); err != nil {
+	if err := b.produceDeadLetters(ctx); err != nil {
 		return err
 	}
 	if !b.compare {
@@ -59,7 +59,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	after, err := b.bares(ctx) // so that a machine that changes slowly favours neither
+	after, err := b.bares(ctx) // before and after, so that a slow change of the machine favours neither
 	if err != nil {
 		return err
 	}
@@ -68,31 +68,32 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// bares measures the bare producer with the dead letter alone, then with all that a replay writes of one.
+// bares measures the bare producer, first with the reinjected record alone, then with everything that a replay writes
+// for a dead letter.
 func (b *bench) bares(ctx context.Context) (took [2]time.Duration, err error) {
 	for i, way := range []struct {
 		name string
-		pick func(*letter) []*kgo.Record
+		pick func(*deadLetter) []*kgo.Record
 	}{
-		{"the letter alone:          ", func(l *letter) []*kgo.Record { return []*kgo.Record{l.back} }},
-		{"letter, state and event:   ", func(l *letter) []*kgo.Record { return []*kgo.Record{l.back, l.state, l.event} }},
+		{"the letter alone:          ", func(l *deadLetter) []*kgo.Record { return []*kgo.Record{l.back} }},
+		{"letter, state and event:   ", func(l *deadLetter) []*kgo.Record { return []*kgo.Record{l.back, l.state, l.event} }},
 	} {
 		if took[i], err = b.bare(ctx, way.pick); err != nil {
 			return took, err
 		}
-		fmt.Println("bare producer,", way.name, rate(b.letters, took[i]))
+		fmt.Println("bare producer,", way.name, rate(b.deadLetters, took[i]))
 	}
 	return took, nil
 }
 
-// replay measures the command: first the plan, then its execution, whose time it returns.
+// replay measures the command: first the plan, then its execution. It returns the time of the execution.
 func (b *bench) replay(ctx context.Context) (time.Duration, error) {
 	plan := filepath.Join(b.dir, "plan.jsonl")
 	planning, memory, _, err := b.command(ctx, b.of("plan", "-f", plan, "-o", "table")...)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Printf("replayer plan:                              %s, %d MB at the most\n", rate(b.letters, planning), memory)
+	fmt.Printf("replayer plan:                              %s, %d MB at the most\n", rate(b.deadLetters, planning), memory)
 	_, memory, out, err := b.command(ctx, b.of("replay", "--plan", plan, "--execute", "--reason", "bench", "-o", "json")...)
 	if err != nil {
 		return 0, err
@@ -107,14 +108,14 @@ func (b *bench) replay(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n != b.letters || result.Reinjected != b.letters {
-		return 0, fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.letters)
+	if n != b.deadLetters || result.Reinjected != b.deadLetters {
+		return 0, fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.deadLetters)
 	}
-	fmt.Printf("replayer replay --plan:                     %s, %d MB at the most\n", rate(b.letters, span), memory)
+	fmt.Printf("replayer replay --plan:                     %s, %d MB at the most\n", rate(b.deadLetters, span), memory)
 	return span, nil
 }
 
-// of adds to a command which DLQ is meant.
+// of adds the flags that select the DLQ to a command.
 func (b *bench) of(command ...string) []string {
 	if !b.foreign {
 		return append(command, "-c", b.file)
@@ -128,7 +129,7 @@ func (b *bench) of(command ...string) []string {
 
 func (b *bench) dlq() string { return b.id + ".dlq" }
 
-// command runs the replayer and tells how long it took and how much memory it had, in MB.
+// command runs the replayer and returns its duration and its peak memory in MB.
 func (b *bench) command(ctx context.Context, args ...string) (took time.Duration, memory int, out string, err error) {
 	cmd := exec.CommandContext(ctx, b.binary, args...) // #nosec G204 -- the bench runs the command it measures
 	var stdout, stderr strings.Builder

@@ -1,5 +1,5 @@
-// Command replayer measures a replay of many letters on one real broker: how fast it puts them back against a bare
-// transactional producer of the same client library in the same run, and how much memory its process takes. The replayer
-// is the real command in a process of its own; what it put back is read and counted. It judges nothing: README.md says
-// what to aim at and what came out. It needs Linux or another Unix for the memory.
+// Command replayer measures a replay of many dead letters on one real broker. It compares the throughput with a bare
+// transactional producer of the same client library in the same run, and measures the memory of the replayer's process.
+// The replayer is the real command in its own process, and the reinjected records are read and counted. The command only
+// reports figures: README.md has targets and results. Measuring memory needs Linux or another Unix.
 package main

@@ -13,12 +13,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// rounds is how often the two binaries run by turns.
+// rounds is how often the two binaries alternate.
 const rounds = 7
 
-// BenchmarkBefore holds this binary against the same benchmark of another commit, built there by
-// `go test -tags bench -c -o FILE ./bench/transform`, whose file BENCH_BEFORE names. The two run by turns, so that a neighbour's
-// load meets both.
+// BenchmarkBefore compares this binary with the same benchmark of another commit, which was built there by `go test
+// -tags bench -c -o FILE ./bench/transform`. BENCH_BEFORE names its file. The two alternate, so that other load on the
+// machine affects both.
 func BenchmarkBefore(b *testing.B) {
 	other := os.Getenv("BENCH_BEFORE")
 	if other == "" {

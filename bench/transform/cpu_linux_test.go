@@ -10,13 +10,13 @@ import (
 
 const cpuUnit = "cpu-ns/op"
 
-// processCPU is the processor time of the whole process, garbage collection
-// included: a busy machine leaves it alone, while the clock on the wall goes on.
+// processCPU returns the processor time of the whole process, including garbage collection. Unlike wall-clock time, it
+// does not grow on a busy machine.
 func processCPU() time.Duration {
 	const clockProcessCPUTimeID = 2
 	var ts syscall.Timespec
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockProcessCPUTimeID, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
-		panic(errno) // only a wrong clock does that
+		panic(errno) // only an invalid clock ID fails
 	}
 	return time.Duration(ts.Nano())
 }

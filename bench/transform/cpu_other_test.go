@@ -4,8 +4,7 @@ package transform
 
 import "time"
 
-// Processor time per thread is Linux's; elsewhere the clock on the wall has to
-// do, and the unit says so.
+// Processor time is only measured on Linux. Elsewhere the benchmark reports wall-clock time, and the unit says so.
 const cpuUnit = "wall-ns/op"
 
 var begin = time.Now()

@@ -1,4 +1,3 @@
-// Package transform measures what the consumer does with one event. README.md
-// says how to run it and what came out. It holds benchmarks only and asserts
-// nothing but the bytes.
+// Package transform measures the consumer's work for one event. README.md explains how to run it and has results. It
+// only contains benchmarks, and only asserts the output bytes.
 package transform

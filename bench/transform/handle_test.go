@@ -19,8 +19,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// pipelineFile is what the peers do, as a user of Switchback writes it: three renames, and rounding to six decimals
-// with OGC validity before and after it, which are defaults.
+// pipelineFile does the same work as the compared programs, as a user would configure it: three renames, and the
+// defaults of rounding to six decimals with OGC validity before and after it.
 const pipelineFile = `pipeline:
   id: features
   retry_policy: { max_attempts: 4, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
@@ -33,7 +33,7 @@ transform:
     - { from: src, to: source }
 `
 
-// events are features of 570 to 1,270 bytes: a polygon of 8 to 30 positions with 8 decimals, and 11 properties.
+// events returns features of 570 to 1,270 bytes: a polygon of 8 to 30 positions with 8 decimals, and 11 properties.
 func events(n int) [][]byte {
 	out := make([][]byte, n)
 	for i := range out {
@@ -59,8 +59,8 @@ func ringText(r *rand.Rand) string {
 	return strings.Join(append(positions, positions[0]), ",")
 }
 
-// handling gives all that the consumer does with one event but the engine's own work: open, identity with content
-// hash, gates, mapping, validation, encoding.
+// handling returns the consumer's work for one event without the engine: open, identity with content hash, gates,
+// mapping, validation, encoding.
 func handling(tb testing.TB) func(value []byte) retrytopics.Result {
 	tb.Helper()
 	cfg := must.Get(config.Parse("bench.yaml", []byte(pipelineFile), nil))(tb)
@@ -74,7 +74,7 @@ func handling(tb testing.TB) func(value []byte) retrytopics.Result {
 	}
 }
 
-// TestHandle_bytes holds what is measured to its bytes: a quicker mapping that writes something else is another one.
+// TestHandle_bytes checks the output of the benchmark, so that a faster mapping with another output is noticed.
 func TestHandle_bytes(t *testing.T) {
 	testrun.Nightly(t)
 	handle, digest := handling(t), sha256.New()
@@ -87,7 +87,7 @@ func TestHandle_bytes(t *testing.T) {
 	expect.Equal(t, hex.EncodeToString(digest.Sum(nil)), want, "ids, boxes, hashes and values of 2,000 events")
 }
 
-// BenchmarkHandle is the processor time and the memory of one event.
+// BenchmarkHandle measures the processor time and the memory of one event.
 func BenchmarkHandle(b *testing.B) {
 	handle, values := handling(b), events(1000)
 	b.ReportAllocs()

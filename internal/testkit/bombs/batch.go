@@ -17,16 +17,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Record is a record of a batch. Its value is Value, followed by so many blanks.
+// Record is a record of a batch. Its value is Value, followed by Blanks blanks.
 type Record struct {
 	Key     []byte
 	Value   []byte // nil without blanks is a tombstone
 	Blanks  int64
 	Headers []kgo.RecordHeader
-	Delta   int32 // of the offset; 0 is the place in the batch
+	Delta   int32 // offset delta; 0 is the position in the batch
 }
 
-// Batch makes a batch. Its first offset is 0; a broker gives it another one.
+// Batch builds a batch. Its first offset is 0, which a broker replaces.
 func Batch(codec kgo.CompressionCodecType, at time.Time, records ...Record) *kmsg.RecordBatch {
 	var stored bytes.Buffer
 	w := compressor(codec, &stored)
@@ -43,7 +43,7 @@ func Batch(codec kgo.CompressionCodecType, at time.Time, records ...Record) *kms
 	return b
 }
 
-// Bytes is a batch as it is stored, with its length and its checksum.
+// Bytes encodes a batch as it is stored, with its length and its checksum.
 func Bytes(b *kmsg.RecordBatch) []byte {
 	const head, crcAt, crcFrom = 12, 17, 21
 	b.Length = 0
@@ -79,7 +79,7 @@ func (r *Record) write(w io.Writer, delta int32) error {
 	return err
 }
 
-// blanks are endless.
+// blanks is an endless reader of blanks.
 type blanks struct{}
 
 func (blanks) Read(p []byte) (int, error) {
@@ -110,7 +110,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// xerial is the framing of the Java client.
+// xerial is the Java client's framing.
 type xerial struct {
 	to  io.Writer
 	buf []byte
@@ -140,7 +140,7 @@ func (x *xerial) block(p []byte) error {
 	return err
 }
 
-// Close writes what is left.
+// Close writes the remaining bytes.
 func (x *xerial) Close() error {
 	if len(x.buf) == 0 && x.any {
 		return nil
@@ -148,7 +148,7 @@ func (x *xerial) Close() error {
 	return x.block(x.buf)
 }
 
-// RawSnappy compresses a batch that is not compressed yet as one block, as some clients do.
+// RawSnappy compresses an uncompressed batch as one block, as some clients do.
 func RawSnappy(b *kmsg.RecordBatch) *kmsg.RecordBatch {
 	b.Records = s2.EncodeSnappy(nil, b.Records)
 	b.Attributes = int16(kgo.CodecSnappy)
@@ -157,6 +157,6 @@ func RawSnappy(b *kmsg.RecordBatch) *kmsg.RecordBatch {
 
 func must(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("make a batch: %v", err)) // into memory
+		panic(fmt.Sprintf("make a batch: %v", err)) // writing into memory
 	}
 }

@@ -1,4 +1,4 @@
-// Package bombs makes batches of records for tests that a producer's client does not make: some bytes that decompress to
-// gigabytes, values of any size, batches of aborted transactions. A batch is made as a stream, so that a large one needs no
-// memory, and goes to the broker as it is.
+// Package bombs builds record batches that client libraries do not produce: a few bytes that decompress to gigabytes,
+// values of any size, batches of aborted transactions. A batch is built as a stream, so that a large one needs no
+// memory, and is sent to the broker unchanged.
 package bombs

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Produce sends a batch to a partition as it is, and gives the offset of its first record.
+// Produce sends a batch to a partition unchanged and returns the offset of its first record.
 func Produce(ctx context.Context, cl *kgo.Client, topic string, partition int32, b *kmsg.RecordBatch) (int64, error) {
 	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
 	if err != nil {

@@ -12,36 +12,35 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// Kind says what stands behind a broker's address.
+// Kind is the kind of a broker.
 type Kind string
 
-// The kinds of broker, in the order in which they are tried.
+// These are the kinds of brokers, in the order in which they are tried.
 const (
 	External  Kind = "external"  // the addresses of KAFKA_BROKERS
-	Container Kind = "container" // testcontainers-go, in a process of its own
-	Jars      Kind = "jars"      // Apache Kafka's own jars, started here
+	Container Kind = "container" // testcontainers-go, in its own process
+	Jars      Kind = "jars"      // Apache Kafka's jars, started by this package
 	Kfake     Kind = "kfake"     // franz-go's fake, inside the test's process
 )
 
 // Kinds lists every kind.
 func Kinds() []Kind { return []Kind{External, Container, Jars, Kfake} }
 
-// Broker is a running broker. Close it once; what was started is then gone.
+// Broker is a running broker. Close stops what was started.
 type Broker struct {
 	Kind  Kind
 	Addrs []string
-	Why   string // why this one and not another, for people
+	Why   string // why this kind was chosen
 
 	clusterID string
 	close     func() error
 }
 
-// Real reports whether Apache Kafka or a compatible server answers, so that what
-// is seen of fencing and crashes counts. Whoever points KAFKA_BROKERS at kfake
-// does not get a real broker by that.
+// Real reports whether the broker is Apache Kafka or a compatible server, so that tests of fencing and crashes are
+// meaningful. It is false for a KAFKA_BROKERS that points to kfake.
 func (b *Broker) Real() bool { return b.Kind != Kfake && b.clusterID != fakeClusterID }
 
-// Close ends what Start started. It leaves a broker of KAFKA_BROKERS alone.
+// Close stops what Start started. It does not stop a broker of KAFKA_BROKERS.
 func (b *Broker) Close() error {
 	if b.close == nil {
 		return nil
@@ -49,13 +48,12 @@ func (b *Broker) Close() error {
 	return b.close()
 }
 
-// String is the line that a test run prints once.
+// String returns the line that a test run prints once.
 func (b *Broker) String() string {
 	return fmt.Sprintf("broker under test: %s at %s (%s)", b.Kind, strings.Join(b.Addrs, ","), b.Why)
 }
 
-// await returns once the broker answers a metadata request and knows itself, and
-// notes its cluster id.
+// await waits until the broker answers a metadata request that includes the broker itself, and stores the cluster ID.
 func (b *Broker) await(ctx context.Context) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Addrs...))
 	if err != nil {

@@ -18,11 +18,11 @@ const (
 	EnvImage   = "SWITCHBACK_KAFKA_IMAGE" // the container's image
 )
 
-// errAbsent marks a kind of broker that this machine does not have. Any other
-// error means that it is there and does not work.
+// errAbsent marks a kind of broker that is not available on this machine. Any other error means that it is available and
+// does not work.
 var errAbsent = errors.New("not here")
 
-// Time limits of each kind's start on an idle machine. A forced start may download first.
+// Time limits for the start of each kind on an idle machine. A forced start may download first.
 const (
 	externalBound = 15 * time.Second
 	startBound    = 60 * time.Second
@@ -32,8 +32,8 @@ const (
 // Forced reports whether the environment demands a real broker.
 func Forced() bool { return os.Getenv(EnvForce) == "kafka" }
 
-// Start chooses a broker by the rules in the package's documentation, starts it
-// where needed, and returns once it answers.
+// Start chooses a broker by the rules in the package's documentation, starts it if necessary, and returns when it
+// answers.
 func Start(ctx context.Context) (*Broker, error) {
 	switch force := os.Getenv(EnvForce); force {
 	case "":
@@ -52,14 +52,13 @@ func best(ctx context.Context) (*Broker, error) {
 	if err == nil {
 		return b, nil
 	}
-	if os.Getenv(EnvBrokers) != "" { // asked for by name: never something else instead
+	if os.Getenv(EnvBrokers) != "" { // if the addresses are set, nothing else is used
 		return nil, err
 	}
 	return startFake(ctx, "no real broker: "+oneLine(err))
 }
 
-// firstReal starts the first real broker that can be had. Its error names what was
-// tried and why it was not to be had.
+// firstReal starts the first available real broker. Its error lists what was tried and why each kind was unavailable.
 func firstReal(ctx context.Context, download bool) (*Broker, error) {
 	if addrs := os.Getenv(EnvBrokers); addrs != "" {
 		return external(ctx, addrs)
@@ -94,5 +93,5 @@ func external(ctx context.Context, addrs string) (*Broker, error) {
 	return b, nil
 }
 
-// oneLine puts a joined error on one line.
+// oneLine formats a joined error on one line.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Cluster is some nodes of a test's own, each broker and controller in one, with as many replicas of the internal topics as there are
-// nodes. A write needs all of them but one. Its methods are for one goroutine at a time.
+// Cluster has several nodes for one test, each of them broker and controller. The internal topics have as many replicas
+// as there are nodes, and a write needs all replicas but one. Its methods must be called by one goroutine at a time.
 type Cluster struct {
 	Nodes []*Owned
 }
 
-// OwnCluster starts n nodes. What is said of [Own] holds.
+// OwnCluster starts n nodes under the conditions of [Own].
 func OwnCluster(ctx context.Context, n int) (_ *Cluster, err error) {
 	ports, err := lowPorts(n * portsOfANode)
 	if err != nil {
@@ -47,14 +47,14 @@ func OwnCluster(ctx context.Context, n int) (_ *Cluster, err error) {
 		}
 		c.Nodes = append(c.Nodes, b)
 	}
-	starts, ctx := errgroup.WithContext(ctx) // no one answers before most do
+	starts, ctx := errgroup.WithContext(ctx) // no node answers before most of them have started
 	for _, b := range c.Nodes {
 		starts.Go(func() error { return b.Start(ctx) })
 	}
 	return c, starts.Wait()
 }
 
-// Addrs are the ways to the nodes.
+// Addrs returns the addresses of the nodes.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Nodes))
 	for i, b := range c.Nodes {
@@ -63,7 +63,7 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Whole waits until every node is there and no replica of any topic is behind: what an operator waits for between two restarts.
+// Whole waits until all nodes are up and all replicas are in sync, as operators do between two restarts.
 func (c *Cluster) Whole(ctx context.Context) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Addrs()...))
 	if err != nil {
@@ -96,7 +96,7 @@ func inSync(topics kadm.TopicDetails) bool {
 	return true
 }
 
-// Close ends the nodes and removes their folders.
+// Close stops the nodes and removes their folders.
 func (c *Cluster) Close() error {
 	var errs []error
 	for _, b := range c.Nodes {

@@ -20,11 +20,11 @@ import (
 const (
 	defaultImage     = "apache/kafka:" + kafkaVersion
 	containerProgram = "github.com/switchback-geo/switchback/internal/testkit/broker/container"
-	exitAbsent       = 3 // of that program: no engine, or no image
+	exitAbsent       = 3 // exit code of the program if there is no engine or no image
 )
 
-// startContainer runs one Kafka node in a container, by the command in the folder container. Without download, an image
-// that the engine does not hold counts as absent.
+// startContainer runs one Kafka node in a container, with the command in the folder container. Without download, a
+// missing image counts as absent.
 func startContainer(ctx context.Context, download bool) (*Broker, error) {
 	if !engineLikely() {
 		return nil, fmt.Errorf("%w: no Docker engine answers", errAbsent)
@@ -50,12 +50,12 @@ func startContainer(ctx context.Context, download bool) (*Broker, error) {
 	return b, nil
 }
 
-// engineLikely reports whether anything of a Docker engine is on this machine, so that asking for it is worth a build.
+// engineLikely reports whether this machine has traces of a Docker engine, so that building the command is worthwhile.
 func engineLikely() bool {
 	if os.Getenv("DOCKER_HOST") != "" {
 		return true
 	}
-	home, _ := os.UserHomeDir() // none: those paths do not exist
+	home, _ := os.UserHomeDir() // without a home, those paths do not exist
 	for _, path := range []string{
 		"/var/run/docker.sock", filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "docker.sock"),
 		filepath.Join(home, ".docker"), filepath.Join(home, ".testcontainers.properties"),
@@ -95,22 +95,22 @@ func runContainer(ctx context.Context, args []string) (addr string, stop func() 
 	}
 	giveUp := context.AfterFunc(ctx, func() { _ = input.Close() })
 	defer giveUp()
-	_, _ = io.WriteString(input, string(env)+"\n") // a program that has ended says why below
+	_, _ = io.WriteString(input, string(env)+"\n") // an exit of the program is reported below
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err == nil {
 		return strings.TrimSpace(line), stop, nil
 	}
 	ended := stop()
-	// `go run` itself exits with 1; it prints the code of the program.
+	// `go run` itself exits with 1; it prints the exit code of the program.
 	if strings.Contains(says.String(), fmt.Sprintf("exit status %d", exitAbsent)) {
 		return "", nil, fmt.Errorf("%w: %s", errAbsent, strings.TrimSpace(says.String()))
 	}
 	return "", nil, fmt.Errorf("%w: %s", errors.Join(ended, ctx.Err()), strings.TrimSpace(says.String()))
 }
 
-// containerEnv is the broker's configuration as the apache/kafka image reads it. The broker sends a transaction's markers
-// to its own advertised address. The address for clients does not exist inside the container, so the broker has a
-// listener of its own; without it every transaction hangs.
+// containerEnv returns the broker's configuration as variables of the apache/kafka image. The broker sends transaction
+// markers to its own advertised address. The address for clients does not exist inside the container, so the broker has
+// a separate listener. Without it, every transaction hangs.
 func containerEnv(advertised string) map[string]string {
 	settings := nodeSettings("localhost:9093")
 	settings["listeners"] = "PLAINTEXT://0.0.0.0:9092,CONTROLLER://localhost:9093,SELF://localhost:9094"

@@ -8,11 +8,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/devbroker"
 )
 
-// fakeClusterID is what kfake calls its cluster.
+// fakeClusterID is kfake's cluster ID.
 const fakeClusterID = "kfake"
 
-// startFake runs the embedded broker in this process. Its data lies in a folder:
-// in memory it would never be freed.
+// startFake runs the embedded broker in this process. Its data is in a folder, because kfake never frees data in memory.
 func startFake(ctx context.Context, why string) (*Broker, error) {
 	dir, err := os.MkdirTemp("", "switchback-kfake-")
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Guarded gives the options of an Owned node with ACLs: on the listener Behind a client is one of the users, by SASL/PLAIN, and may
-// do what it is granted and nothing else. A user's password is its name. On Addr the test is a super user.
+// Guarded returns the options of an Owned node with ACLs. On the listener Behind, a client authenticates as one of the
+// users with SASL/PLAIN, and may only do what is granted to it. A user's password is its name. On Addr, the test is a
+// super user.
 func Guarded(users []string) OwnOptions {
 	jaas := strings.Builder{}
 	jaas.WriteString("org.apache.kafka.common.security.plain.PlainLoginModule required")
@@ -16,7 +17,7 @@ func Guarded(users []string) OwnOptions {
 	jaas.WriteString(";")
 	return OwnOptions{Settings: map[string]string{
 		"authorizer.class.name":                     "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-		"super.users":                               "User:ANONYMOUS", // who comes in without SASL: the test, the broker, the controller
+		"super.users":                               "User:ANONYMOUS", // clients without SASL: the test, the broker, the controller
 		"listener.security.protocol.map":            "PLAINTEXT:PLAINTEXT,VIA:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
 		"sasl.enabled.mechanisms":                   "PLAIN",
 		"listener.name.via.sasl.enabled.mechanisms": "PLAIN",

@@ -14,8 +14,7 @@ import (
 //go:embed kafka-pom.xml
 var pom []byte
 
-// kafkaJars returns the folder that holds Kafka's jars, fetching them from Maven
-// Central when download says so.
+// kafkaJars returns the folder with Kafka's jars. With download, it fetches missing jars from Maven Central.
 func kafkaJars(ctx context.Context, download bool) (string, error) {
 	versioned := bytes.ReplaceAll(pom, []byte("VERSION"), []byte(kafkaVersion))
 	libs, err := jars.Set{Name: "kafka-" + kafkaVersion, POM: versioned}.Fetch(ctx, download)

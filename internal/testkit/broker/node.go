@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// jvmFlags keep the broker small and quick to start; it carries test loads only.
+// jvmFlags make the broker small and quick to start, because it only carries test loads.
 var jvmFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m"}
 
 const log4j = `status=error
@@ -26,7 +26,7 @@ rootLogger.level=warn
 rootLogger.appenderRef.c.ref=c
 `
 
-// startJars runs Apache Kafka from its jars as a process of this machine.
+// startJars runs Apache Kafka from its jars as a process.
 func startJars(ctx context.Context, download bool) (*Broker, error) {
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -39,7 +39,7 @@ func startJars(ctx context.Context, download bool) (*Broker, error) {
 	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
 	var last error
-	for range 3 { // a port that was free a moment ago can be taken
+	for range 3 { // a free port may be taken before the broker listens
 		b, err := startNode(ctx, java, libs)
 		if err == nil {
 			return b, nil
@@ -82,7 +82,7 @@ func startNode(ctx context.Context, java, libs string) (_ *Broker, err error) {
 	b := &Broker{Kind: Jars, Addrs: []string{addr}, Why: "Apache Kafka " + kafkaVersion + " from its jars", close: n.close}
 	ready, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // no use in waiting for an answer of a process that has ended
+	go func() { // a process that has exited never answers
 		select {
 		case <-n.exited:
 			cancel()
@@ -123,8 +123,8 @@ func (n *node) command(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, n.java, append(flags, args...)...)
 }
 
-// clusterID of every node started here: 16 bytes in base64. A random one may
-// begin with a dash and then look like a flag.
+// clusterID is the ID of every node started here: 16 bytes in base64. A random one could begin with a dash and look like
+// a flag.
 const clusterID = "c3dpdGNoYmFjay10ZXN0cw"
 
 func (n *node) format(ctx context.Context) error {
@@ -151,12 +151,12 @@ func (n *node) start() error {
 	return err
 }
 
-// kill ends the process by its own id and waits until it is gone.
+// kill ends the process by its ID and waits for its exit.
 func (n *node) kill() error {
 	if n.cmd == nil {
 		return nil
 	}
-	_ = n.cmd.Process.Kill() // an ended process is an error here, and no harm
+	_ = n.cmd.Process.Kill() // an already exited process is fine
 	select {
 	case <-n.exited:
 	case <-time.After(testrun.Patient(10 * time.Second)):

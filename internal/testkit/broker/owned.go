@@ -18,13 +18,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// Owned is one Apache Kafka node that a test may kill, stop and start again on
-// the same data. It has two listeners: one for the test itself, and one whose
-// advertised address is whatever stands in between (a proxy). Its methods are
-// for one goroutine at a time.
+// Owned is one Apache Kafka node that a test may kill, stop and restart with the same data. It has two listeners: one
+// for the test itself, and one that can advertise the address of a proxy. Its methods must be called by one goroutine at
+// a time.
 type Owned struct {
-	Addr   string // the test's own way to the broker
-	Behind string // where the listener behind the proxy listens
+	Addr   string // the test's own listener
+	Behind string // address of the listener behind the proxy
 	Dir    string // settings, data and the broker's own output
 
 	node *node
@@ -32,17 +31,15 @@ type Owned struct {
 	ctl  string
 }
 
-// OwnOptions say what the node has to be.
+// OwnOptions configure the node.
 type OwnOptions struct {
-	Via      string            // advertised address of the second listener; empty: its own
-	Settings map[string]string // on top of the settings of every test broker
+	Via      string            // advertised address of the second listener; if empty, its own
+	Settings map[string]string // in addition to the settings of every test broker
 }
 
-// Own starts a node of the test's own from Kafka's jars. A broker of
-// KAFKA_BROKERS or in a container is nobody's to kill, so these are not looked
-// at. The rest of the package's rules hold: nothing is downloaded unless a real
-// broker is demanded, and kfake is no substitute. Absent tells an error that
-// means "not on this machine" from one that means "broken".
+// Own starts a node for one test from Kafka's jars. It ignores KAFKA_BROKERS and containers, because a test must not
+// kill these. The rest of the package's rules apply: it downloads nothing unless a real broker is demanded, and kfake is
+// no substitute. Absent distinguishes "not on this machine" from "broken".
 func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	ports, err := lowPorts(portsOfANode)
 	if err != nil {
@@ -58,12 +55,12 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	return b, nil
 }
 
-// String is the line that a test run prints once.
+// String returns the line that a test run prints once.
 func (b *Owned) String() string {
 	return "broker under test: Apache Kafka " + kafkaVersion + " from its jars, started for these tests alone"
 }
 
-// prepare makes the folder of a node that is then started.
+// prepare creates the folder of a node before its start.
 func prepare(ctx context.Context, o OwnOptions, ports []string) (*Owned, error) {
 	if os.Getenv(EnvForce) == "kfake" {
 		return nil, fmt.Errorf("%w: %s=kfake, and only a real broker can be killed and started again", errAbsent, EnvForce)
@@ -87,11 +84,10 @@ func prepare(ctx context.Context, o OwnOptions, ports []string) (*Owned, error) 
 	return b, nil
 }
 
-// Absent reports whether an error of Own means that this machine has no Kafka
-// that could be started, rather than that it does not work.
+// Absent reports whether an error of Own means that this machine has no Kafka to start, rather than a broken one.
 func Absent(err error) bool { return errors.Is(err, errAbsent) || errors.Is(err, jars.ErrAbsent) }
 
-// portsOfANode is how many addresses a node needs: its two listeners, and the controller's.
+// portsOfANode is the number of ports of a node: its two listeners and the controller's.
 const portsOfANode = 3
 
 // format writes the node's settings and the empty storage.
@@ -118,7 +114,7 @@ func (b *Owned) format(ctx context.Context, o OwnOptions) (err error) {
 	return b.node.format(ctx)
 }
 
-// Start runs the node on the data that it has and returns once it answers.
+// Start runs the node with its existing data and returns when it answers.
 func (b *Owned) Start(ctx context.Context) error {
 	n := &node{dir: b.node.dir, java: b.node.java, libs: b.node.libs, exited: make(chan struct{})}
 	n.cmd = n.command(context.Background(), "kafka.Kafka", n.file("server.properties"))
@@ -137,7 +133,7 @@ func (b *Owned) Start(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
-	go func() { // no use in waiting for an answer of a process that has ended
+	go func() { // a process that has exited never answers
 		select {
 		case <-n.exited:
 			cancel()
@@ -150,10 +146,10 @@ func (b *Owned) Start(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the node with SIGKILL: nothing is flushed, nobody is told.
+// Kill ends the node with SIGKILL: it flushes nothing and closes no session.
 func (b *Owned) Kill() error { return b.node.kill() }
 
-// Stop ends the node in order, as an operator does.
+// Stop shuts the node down.
 func (b *Owned) Stop(ctx context.Context) error {
 	if err := b.node.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop Kafka: %w", err)
@@ -162,16 +158,16 @@ func (b *Owned) Stop(ctx context.Context) error {
 	case <-b.node.exited:
 	case <-ctx.Done():
 	}
-	return b.node.kill() // by now only takes the leash off, or it has to
+	return b.node.kill() // usually only releases the leash; kills the process if it still runs
 }
 
-// Freeze stops the node without ending it (SIGSTOP): connections stay open, and nothing answers. Thaw lets it go on.
+// Freeze stops the node without ending it (SIGSTOP): connections stay open, and nothing answers. Thaw continues it.
 func (b *Owned) Freeze() error { return b.node.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // Thaw ends a Freeze.
 func (b *Owned) Thaw() error { return b.node.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Output is the last n bytes that the node wrote.
+// Output returns the last n bytes that the node wrote.
 func (b *Owned) Output(n int) string {
 	text, err := os.ReadFile(filepath.Join(b.Dir, "kafka.log"))
 	if err != nil {
@@ -180,7 +176,7 @@ func (b *Owned) Output(n int) string {
 	return string(text[max(0, len(text)-n):])
 }
 
-// Close ends the node. Its folder, with the data, stays when keep says so.
+// Close ends the node. With keep, its folder with the data stays.
 func (b *Owned) Close(keep bool) error {
 	err := b.node.kill()
 	if b.log != nil {
@@ -192,10 +188,9 @@ func (b *Owned) Close(keep bool) error {
 	return errors.Join(err, os.RemoveAll(b.Dir))
 }
 
-// lowPorts finds addresses whose ports lie below those that operating systems
-// give to outgoing connections. A port from among these could be taken while the
-// broker is down, even by a client that tries to reach it: TCP lets a connection
-// be made from a port to itself.
+// lowPorts returns addresses whose ports are below the range for outgoing connections. A port of that range could be
+// taken while the broker is down, even by a client that tries to reach it: TCP allows a connection from a port to
+// itself.
 func lowPorts(n int) ([]string, error) {
 	const low, high = 15000, 32000
 	var found []string

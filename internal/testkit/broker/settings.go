@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// kafkaVersion is the Apache Kafka that container and jars run.
+// kafkaVersion is the version of Apache Kafka in the container and the jars.
 const kafkaVersion = "4.1.0"
 
-// maxMessageBytes is the largest record batch that the brokers started here
-// take: the 10 MB record of the bad-input tests and its headers have to fit.
+// maxMessageBytes is the largest record batch of the test brokers. It must fit the 10 MB record of the bad-input tests
+// with its headers.
 const maxMessageBytes = 16 << 20
 
-// nodeSettings are the settings of a single node that is broker and controller
-// in one, made for tests: groups form at once, every internal topic has one
-// replica, and a topic that nobody created is an error and not a new topic.
+// nodeSettings returns the settings of a single test node, which is broker and controller: groups form at once, every
+// internal topic has one replica, and topics are not created automatically.
 func nodeSettings(controller string) map[string]string {
 	return map[string]string{
 		"node.id":                                          "1",
@@ -44,12 +43,12 @@ func nodeSettings(controller string) map[string]string {
 	}
 }
 
-// envName is a setting's variable in the container's environment.
+// envName returns a setting's variable in the container's environment.
 func envName(setting string) string {
 	return "KAFKA_" + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
 }
 
-// properties writes settings as a Java properties file, sorted.
+// properties formats settings as a Java properties file, sorted.
 func properties(settings map[string]string) []byte {
 	var out []byte
 	for _, key := range slices.Sorted(maps.Keys(settings)) {

@@ -55,7 +55,7 @@ func find() (string, error) {
 	return "", &absentError{err}
 }
 
-// absentError says that the machine has no browser, and how to get one.
+// absentError says that the machine has no browser, and how to install one.
 type absentError struct{ err error }
 
 func (e *absentError) Error() string {
@@ -64,7 +64,8 @@ func (e *absentError) Error() string {
 
 func (e *absentError) Unwrap() error { return e.err }
 
-// arguments of the program. The sandbox needs a user other than root, and the pages come from the test itself.
+// arguments returns the arguments of the program. The sandbox needs a user other than root, and the pages come from the
+// test itself.
 func arguments(profile string) []string {
 	return []string{
 		"--headless", "--remote-debugging-pipe", "--user-data-dir=" + profile, "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic", "--hide-scrollbars",

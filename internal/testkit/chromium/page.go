@@ -21,7 +21,7 @@ type Page struct {
 
 type params map[string]any
 
-// Open opens a tab of a size at an address.
+// Open opens a tab with a window size at an address.
 func (b *Browser) Open(address string, width, height int) *Page {
 	b.t.Helper()
 	var target struct{ TargetID string }
@@ -52,7 +52,7 @@ func (p *Page) must(method string, params, result any) {
 	p.b.must(p.session, method, params, result)
 }
 
-// hear keeps what a page writes to the console.
+// hear records what a page writes to the console.
 func (p *Page) hear(m message) {
 	switch m.Method {
 	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Page.javascriptDialogOpening":
@@ -80,7 +80,7 @@ func (p *Page) Go(address string) {
 	p.Await("document.readyState == 'complete' && location.href != 'about:blank'")
 }
 
-// Dark sets whether the pages are asked for their dark theme.
+// Dark switches the emulated dark colour scheme.
 func (p *Page) Dark(on bool) {
 	p.b.t.Helper()
 	theme := "light"
@@ -117,7 +117,7 @@ func (p *Page) Eval(expression string, value any) error {
 	return nil
 }
 
-// Await waits until an expression is true. While a page is loaded no expression has a value.
+// Await waits until an expression is true. While a page loads, no expression has a value.
 func (p *Page) Await(expression string) {
 	p.b.t.Helper()
 	eventually.Until(p.b.ctx, p.b.t, expression, func() (bool, string) {
@@ -125,7 +125,7 @@ func (p *Page) Await(expression string) {
 		err := p.Eval("Boolean("+expression+")", &yes)
 		text := ""
 		if !yes {
-			_ = p.Eval("location.href + ' ' + document.body.innerText", &text) // for the message alone
+			_ = p.Eval("location.href + ' ' + document.body.innerText", &text) // only for the message
 		}
 		return yes, fmt.Sprintf("%v %.3000s", err, text)
 	})
@@ -147,13 +147,13 @@ func (p *Page) Text() string {
 	return text
 }
 
-// Click presses the mouse on the link or button with a text, once it is there and nothing covers it.
+// Click clicks the link or button with a text, as soon as it exists and nothing covers it.
 func (p *Page) Click(text string) {
 	p.b.t.Helper()
 	p.press(fmt.Sprintf("[...document.querySelectorAll('a,button,summary,label')].find(e => e.innerText.trim() == %s)", quote(text)), text)
 }
 
-// ClickOn presses the mouse on the first element of a selector, once it is there.
+// ClickOn clicks the first element of a selector, as soon as it exists.
 func (p *Page) ClickOn(selector string) {
 	p.b.t.Helper()
 	p.press("document.querySelector("+quote(selector)+")", selector)
@@ -177,7 +177,7 @@ func (p *Page) press(element, name string) {
 			return e.contains(top) || top && top.contains(e) ? {X: x, Y: y, Why: ""} : {Why: "is covered by " + (top && top.outerHTML)}
 		})()`, &at)
 		text := ""
-		_ = p.Eval("document.body.innerText", &text) // for the message alone
+		_ = p.Eval("document.body.innerText", &text) // only for the message
 		return err == nil && at.Why == "", fmt.Sprintf("it %s (%v) on\n%.4000s", at.Why, err, text)
 	})
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
@@ -185,7 +185,7 @@ func (p *Page) press(element, name string) {
 	}
 }
 
-// Type types into the first element of a selector, after what it contains.
+// Type types into the first element of a selector, after its existing content.
 func (p *Page) Type(selector, text string) {
 	p.b.t.Helper()
 	p.ClickOn(selector)
@@ -199,7 +199,7 @@ func (p *Page) Enter(selector string) {
 	p.Press("Enter")
 }
 
-// Press presses keys where the focus is, one after the other: characters, Enter, Escape and the arrows.
+// Press presses keys one after the other in the focused element: characters, Enter, Escape and the arrows.
 func (p *Page) Press(names ...string) {
 	p.b.t.Helper()
 	codes := map[string]int{"Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
@@ -217,7 +217,7 @@ func (p *Page) Press(names ...string) {
 	}
 }
 
-// Clipboard returns the text in the clipboard. Pages may write there as before.
+// Clipboard returns the text in the clipboard. Pages keep their permission to write there.
 func (p *Page) Clipboard() string {
 	p.b.t.Helper()
 	p.b.must("", "Browser.grantPermissions", params{"permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
@@ -228,7 +228,7 @@ func (p *Page) Clipboard() string {
 	return text
 }
 
-// Picture returns what the window shows, as WebP.
+// Picture returns a screenshot as WebP.
 func (p *Page) Picture() []byte {
 	p.b.t.Helper()
 	var out struct{ Data []byte }
@@ -236,7 +236,7 @@ func (p *Page) Picture() []byte {
 	return out.Data
 }
 
-// quote writes a text as a JavaScript string.
+// quote formats a text as a JavaScript string.
 func quote(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {

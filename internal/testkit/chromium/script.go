@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Script returns the text of a script in a folder of npm packages that an environment variable names. Without the variable the test is
-// skipped, or fails where a browser is required.
+// Script returns the text of a script in a folder of npm packages that an environment variable names. Without the
+// variable, the test is skipped, or fails if a browser is required.
 func Script(t testing.TB, variable, name string) string {
 	t.Helper()
 	dir := os.Getenv(variable)

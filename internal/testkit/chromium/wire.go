@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// errEnded answers calls to a browser that has ended.
+// errEnded is the error of calls to a browser that has exited.
 var errEnded = errors.New("the browser has ended")
 
 // wire carries messages of the DevTools protocol, each a JSON text that ends with a zero byte.
@@ -22,12 +22,12 @@ type wire struct {
 	stderr  bytes.Buffer
 	out     io.WriteCloser
 	in      io.ReadCloser
-	ended   chan struct{} // closed when nothing comes any more
+	ended   chan struct{} // closed when no more messages arrive
 
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan message
-	hear    map[string]func(message) // by session: takes its events
+	hear    map[string]func(message) // handlers of events, by session
 }
 
 // message is a call, its answer or an event.
@@ -42,7 +42,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// dial starts the browser. It reads file 3 and writes file 4.
+// dial starts the browser. The browser reads file 3 and writes file 4.
 func dial(program, profile string) (*wire, error) {
 	theirs, out, err := os.Pipe()
 	if err != nil {
@@ -63,7 +63,7 @@ func dial(program, profile string) (*wire, error) {
 	return w, nil
 }
 
-// read hands answers and events on until the browser ends.
+// read dispatches answers and events until the browser ends.
 func (w *wire) read() {
 	defer close(w.ended)
 	for r := bufio.NewReaderSize(w.in, 1<<20); ; {
@@ -88,7 +88,7 @@ func (w *wire) read() {
 	}
 }
 
-// call sends one command to a session, "" is the browser itself, and reads its result.
+// call sends one command to a session and decodes its result. The session "" is the browser itself.
 func (w *wire) call(ctx context.Context, session, method string, params, result any) error {
 	encoded, err := json.Marshal(params)
 	if err != nil {
@@ -126,9 +126,9 @@ func (w *wire) call(ctx context.Context, session, method string, params, result 
 	return nil
 }
 
-// close ends the browser. Its profile can be removed then.
+// close ends the browser, so that its profile can be removed.
 func (w *wire) close() {
-	_ = w.call(context.Background(), "", "Browser.close", struct{}{}, nil) // it may have ended
+	_ = w.call(context.Background(), "", "Browser.close", struct{}{}, nil) // it may have exited
 	_ = w.out.Close()
 	<-w.ended
 	_ = w.program.Wait()

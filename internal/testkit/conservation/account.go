@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Headers of the contract (architecture, section 5), written out here a second
-// time on purpose: a wrong constant in the software must not pass its own check.
+// The headers of the contract (architecture, section 5) are repeated here on purpose: a wrong constant in the software
+// must not pass its own check.
 const (
 	headerPrefix = "switchback-"
 	headerSource = "switchback-source"
@@ -22,47 +22,46 @@ const (
 	headerRest   = "switchback-rest"
 )
 
-// Pipeline names the topics and the group of the pipeline to be checked.
+// Pipeline has the names of the topics and the group of the pipeline to check.
 type Pipeline struct {
 	Source, Output, DLQ, Audit, Group string
 	Tiers                             []string
 }
 
-// Place counts where one input record is. A record that was replayed is counted
-// by its first appearance.
+// Place counts the places of one input record. A replayed record is counted by its first appearance.
 type Place struct {
 	Unread  int // in the source, not yet committed by the group
 	Waiting int // in a tier, not yet committed by the group
 	Output  int
 	Letters int // dead letters written
-	Replays int // of those, put back into the source
+	Replays int // dead letters reinjected into the source
 	Closed  int // audited as duplicate, superseded, filtered or skipped
 }
 
-// Places is the number of places that hold the record: one, or it is a fault.
+// Places returns the number of places that have the record. Any number but one is a fault.
 func (p Place) Places() int {
 	return p.Unread + p.Waiting + p.Output + (p.Letters - p.Replays) + p.Closed
 }
 
-// Account is what the topics hold, by input record.
+// Account is the content of the topics, by input record.
 type Account struct {
-	places map[string]*Place        // by the position of the first appearance
-	source map[string]*kgo.Record   // every source record by position
-	trail  map[string][]*kgo.Record // every record of every topic, by the same key as places
-	parts  map[string]bool          // outputs that are parts of a record, by position and part
-	rests  map[string]bool          // records of which some parts ended before others, by the same key as places
-	again  map[string]int           // replays that closed letters were reopened for, by the same key as places
-	faults []Fault
+	places   map[string]*Place        // by the position of the first appearance
+	source   map[string]*kgo.Record   // every source record by position
+	trail    map[string][]*kgo.Record // every record of every topic, by the same key as places
+	parts    map[string]bool          // outputs that are parts of a record, by position and part
+	partial  map[string]bool          // records of which some parts ended before others, by the same key as places
+	reopened map[string]int           // replays for which closed dead letters were reopened, by the same key as places
+	faults   []Fault
 }
 
-// Fault is a breach of a guarantee by one record.
+// Fault is a violation of a guarantee by one record.
 type Fault struct {
-	Source string // position of the input record, "" when the record names none
+	Source string // position of the input record, "" if the record names none
 	What   string
 }
 
-// Take reads the pipeline's topics. Seen are records that a test saw earlier and
-// that may be gone from the log by now: a tier is purged behind its consumer.
+// Take reads the pipeline's topics. seen has records that the test saw earlier and that may have been deleted: the
+// consumer deletes the finished records of a tier.
 func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Record) (*Account, error) {
 	committed, err := c.Committed(ctx, p.Group)
 	if err != nil {
@@ -80,10 +79,10 @@ func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Rec
 	return Of(p, logs, committed, seen...), nil
 }
 
-// Of is Take for topics that were read already: their records by topic, in the
-// order of their offsets, and the group's offsets by topic and partition.
+// Of is Take for topics that were already read: their records by topic, in the order of their offsets, and the group's
+// offsets by topic and partition.
 func Of(p Pipeline, logs map[string][]*kgo.Record, committed map[string]map[int32]int64, seen ...*kgo.Record) *Account {
-	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, rests: map[string]bool{}, again: map[string]int{}}
+	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, partial: map[string]bool{}, reopened: map[string]int{}}
 	for _, r := range logs[p.Source] {
 		a.addSource(r, open(r, committed))
 	}
@@ -108,7 +107,7 @@ func Of(p Pipeline, logs map[string][]*kgo.Record, committed map[string]map[int3
 	return a
 }
 
-// open reports whether the group has yet to commit the record.
+// open reports whether the group has not committed the record.
 func open(r *kgo.Record, committed map[string]map[int32]int64) bool {
 	at, ok := committed[r.Topic][r.Partition]
 	return !ok || r.Offset >= at
@@ -130,8 +129,7 @@ func (a *Account) addSource(r *kgo.Record, open bool) {
 	a.trail[root] = append(a.trail[root], r)
 }
 
-// root is the position of a record's first appearance: a replayed dead letter
-// names it in its header.
+// root returns the position of a record's first appearance, which a replayed dead letter has in its header.
 func (a *Account) root(position string) string {
 	r := a.source[position]
 	if r == nil {
@@ -145,8 +143,8 @@ func (a *Account) root(position string) string {
 	return partOf(r, first)
 }
 
-// partOf is the key of a part that is a dead letter of its own: from then on it has a place of its own. It is the position where
-// there is no such part.
+// partOf returns the key of a part with its own dead letter, which has its own place from then on. It returns the
+// position if there is no such part.
 func partOf(r *kgo.Record, position string) string {
 	if part, n := topiclog.Header(r, headerPart); n > 0 {
 		return position + "#" + part
@@ -154,7 +152,7 @@ func partOf(r *kgo.Record, position string) string {
 	return position
 }
 
-// of finds the input record that a record came from and notes it in its trail.
+// of finds the input record of a record and adds the record to its trail.
 func (a *Account) of(r *kgo.Record) (place *Place, from string) {
 	from, n := topiclog.Header(r, headerSource)
 	root := a.rootOf(r, from)
@@ -165,12 +163,12 @@ func (a *Account) of(r *kgo.Record) (place *Place, from string) {
 	}
 	a.trail[root] = append(a.trail[root], r)
 	if _, rest := topiclog.Header(r, headerRest); rest > 0 {
-		a.rests[root] = true
+		a.partial[root] = true
 	}
 	return place, from
 }
 
-// rootOf is the key of the place that a record in a topic behind the source belongs to.
+// rootOf returns the key of the place to which a record of another topic than the source belongs.
 func (a *Account) rootOf(r *kgo.Record, from string) string {
 	if own := partOf(r, from); a.places[own] != nil {
 		return own
@@ -195,8 +193,8 @@ func (a *Account) addOutput(r *kgo.Record) {
 	a.checkHeaders(r, root)
 }
 
-// firstOf reports whether an output counts: of the parts of a record the first one that is seen stands for all of them,
-// and one that is there twice is a fault. Whether any is missing only the test knows that sent them.
+// firstOf reports whether an output counts. The first output of a record's parts stands for all of them, and a repeated
+// part is a fault. Only the test that sent the parts knows whether one is missing.
 func (a *Account) firstOf(r *kgo.Record, root string) bool {
 	part, n := topiclog.Header(r, headerPart)
 	if n == 0 {
@@ -216,7 +214,7 @@ func (a *Account) addLetter(r *kgo.Record) {
 	first, _ := topiclog.Header(r, headerSource)
 	if own := partOf(r, first); own != first && a.places[own] == nil && a.places[first] != nil {
 		a.places[own] = &Place{}
-		a.rests[first] = true
+		a.partial[first] = true
 	}
 	place, from := a.of(r)
 	place.Letters++
@@ -226,11 +224,10 @@ func (a *Account) addLetter(r *kgo.Record) {
 	a.checkCopy(r, from)
 }
 
-// closing are the audited decisions that end a record's journey without a trace
-// in output or DLQ.
+// closing are the audited decisions that end a record's journey without a record in the output topic or the DLQ.
 var closing = []string{"duplicate", "superseded", "filtered", "skipped"}
 
-// reopening is what the audit trail says of an operator who takes back that a letter was closed.
+// reopening is the text in the audit trail of an operator's reopening of a closed dead letter.
 const reopening = ": superseded -> pending by "
 
 func (a *Account) addAudit(r *kgo.Record) {
@@ -254,7 +251,7 @@ func (a *Account) addAudit(r *kgo.Record) {
 		place.Closed++
 	}
 	if strings.Contains(event.Message, reopening) {
-		a.again[root]++
+		a.reopened[root]++
 	}
 	a.trail[root] = append(a.trail[root], r)
 }
@@ -275,12 +272,12 @@ func (a *Account) addSeen(r *kgo.Record) {
 func (a *Account) count() {
 	for root, place := range a.places {
 		n := place.Places()
-		if a.rests[root] && place.Output == 1 && n == 2 {
-			n = 1 // some of its parts are in the output, and the others where the rest is
+		if a.partial[root] && place.Output == 1 && n == 2 {
+			n = 1 // some parts are in the output, and the others where the rest is
 		}
 		if n != 1 {
 			a.fault(root, "is in %d places: %+v", n, *place)
-		} else if place.Replays > place.Letters+a.again[root] {
+		} else if place.Replays > place.Letters+a.reopened[root] {
 			a.fault(root, "was put back more often than it died or was reopened: %+v", *place)
 		}
 	}

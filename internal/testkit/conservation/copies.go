@@ -9,17 +9,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// maxOwnHeaders bounds the bytes of a record's own headers (architecture,
-// section 5); the header that says which parts of a record are left comes on top.
+// maxOwnHeaders limits the bytes of a record's own headers (architecture, section 5). The header with the remaining
+// parts of a record is not included.
 const maxOwnHeaders, maxRest = 8 << 10, 1800
 
-// checkCopy compares a tier's or the DLQ's record with the source record it came
-// from: key, value and the producer's headers are the same bytes, in the same
-// partition. A null and an empty key are two different things to Kafka.
+// checkCopy compares a record of a tier or the DLQ with its source record: key, value and the producer's headers are the
+// same bytes, in the same partition. To Kafka, a null key and an empty key differ.
 func (a *Account) checkCopy(r *kgo.Record, from string) {
 	original, root := a.source[from], a.rootOf(r, from)
 	if original == nil {
-		return // already a fault
+		return // already reported as a fault
 	}
 	at := topiclog.Position(r)
 	if !same(r.Key, original.Key) {
@@ -49,7 +48,7 @@ func (a *Account) checkCopy(r *kgo.Record, from string) {
 	a.checkHeaders(r, root)
 }
 
-// features are the texts of the features of a collection.
+// features returns the texts of the features of a collection.
 func features(collection []byte) []json.RawMessage {
 	var all struct{ Features []json.RawMessage }
 	if json.Unmarshal(collection, &all) != nil {
@@ -58,7 +57,7 @@ func features(collection []byte) []json.RawMessage {
 	return all.Features
 }
 
-// isPart reports whether what a dead letter has is the one feature of the original that its header names.
+// isPart reports whether a dead letter has exactly the feature of the original that its header names.
 func isPart(part string, have, want []json.RawMessage) bool {
 	var i, of int
 	if n, err := fmt.Sscanf(part, "%d/%d", &i, &of); n != 2 || err != nil {
@@ -69,7 +68,7 @@ func isPart(part string, have, want []json.RawMessage) bool {
 
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// producers are the headers that the project did not add.
+// producers returns the headers that the project did not add.
 func producers(r *kgo.Record) []kgo.RecordHeader {
 	var out []kgo.RecordHeader
 	for _, h := range r.Headers {
@@ -80,7 +79,7 @@ func producers(r *kgo.Record) []kgo.RecordHeader {
 	return out
 }
 
-// checkHeaders: own headers replace and never pile up, and stay bounded.
+// checkHeaders checks that own headers are replaced instead of repeated, and are bounded.
 func (a *Account) checkHeaders(r *kgo.Record, root string) {
 	count, size := map[string]int{}, 0
 	for _, h := range r.Headers {

@@ -24,7 +24,7 @@ func (a *Account) Totals() (inputs int, sum Place) {
 	return len(a.places), sum
 }
 
-// Of is where one input record is, by its position topic/partition/offset.
+// Of returns the place of one input record, by its position topic/partition/offset.
 func (a *Account) Of(position string) (Place, bool) {
 	p, ok := a.places[position]
 	if !ok {
@@ -33,18 +33,17 @@ func (a *Account) Of(position string) (Place, bool) {
 	return *p, true
 }
 
-// Faults are all breaches, ordered by input record.
+// Faults returns all violations, ordered by input record.
 func (a *Account) Faults() []Fault {
 	return slices.SortedFunc(slices.Values(a.faults), func(x, y Fault) int {
 		return cmp.Or(strings.Compare(x.Source, y.Source), strings.Compare(x.What, y.What))
 	})
 }
 
-// mostShown bounds what a failing test prints: the first faults tell the story.
+// mostShown limits what a failing test prints, because the first faults are enough.
 const mostShown = 5
 
-// Verify fails the test for every breach, with the whole journey of the records
-// concerned.
+// Verify fails the test for every violation, with the whole journey of the records concerned.
 func (a *Account) Verify(t testing.TB) {
 	t.Helper()
 	faults := a.Faults()
@@ -62,7 +61,7 @@ func (a *Account) Verify(t testing.TB) {
 	}
 }
 
-// Journey tells where an input record has been, in the order of time.
+// Journey lists where an input record has been, in the order of time.
 func (a *Account) Journey(position string) string {
 	trail := slices.Clone(a.trail[position])
 	if len(trail) == 0 {

@@ -1,7 +1,6 @@
-// Package eventually waits for a condition with an upper bound, and says what it
-// waited for when the bound is reached.
+// Package eventually waits for a condition with an upper bound, and reports what it waited for when the bound is
+// reached.
 //
-// It is for states that can only be asked for (a metrics page, a group's
-// commits). Where something can be listened to (a topic, a process's output),
-// listen to it instead: see topiclog.Tail and proc.Process.
+// It is for states that can only be polled (a metrics page, a group's commits). If there is something to listen to (a
+// topic, a process's output), use topiclog.Tail or proc.Process instead.
 package eventually

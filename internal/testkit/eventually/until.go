@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// interval is the least time between two looks at a condition.
+// interval is the shortest time between two checks of a condition.
 const interval = 20 * time.Millisecond
 
-// rest is how many times as long as a look took the next one waits: looks by whole commands would slow what they wait for.
+// rest is the wait before the next check, relative to the duration of the last one. Checks that run whole commands would
+// otherwise slow down what they wait for.
 const rest = 2
 
-// Until returns when cond reports true. It fails the test, naming what was waited
-// for and the last thing the condition saw, when the context ends first.
+// Until returns when cond reports true. If the context ends first, it fails the test with what was waited for and the
+// last state that cond saw.
 func Until(ctx context.Context, t testing.TB, what string, cond func() (ok bool, saw string)) {
 	t.Helper()
 	for {

@@ -1,4 +1,5 @@
-// Package expect tests what a test expects, one statement for each expectation.
+// Package expect checks expectations, one statement for each of them.
 //
-// A test goes on after an expectation that failed, so that it shows all of them. Package must has the steps that end a test.
+// A test continues after a failed expectation, so that it shows all failures. Package must has the checks that end a
+// test.
 package expect

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Equal fails the test unless got is want. What it is of stands before both in the message.
+// Equal fails the test unless got is want. The message begins with of, a description of the value.
 func Equal[T comparable](t testing.TB, got, want T, of ...any) {
 	t.Helper()
 	if got != want {
@@ -14,7 +14,7 @@ func Equal[T comparable](t testing.TB, got, want T, of ...any) {
 	}
 }
 
-// Do fails the test if err is not nil. What failed stands before it in the message.
+// Do fails the test if err is not nil. The message begins with of, a description of the step.
 func Do(t testing.TB, err error, of ...any) {
 	t.Helper()
 	if err != nil {
@@ -22,7 +22,7 @@ func Do(t testing.TB, err error, of ...any) {
 	}
 }
 
-// before is what a message begins with.
+// before returns the beginning of a message.
 func before(of []any) string {
 	if len(of) == 0 {
 		return ""

@@ -1,4 +1,5 @@
-// Package helptext judges the help of a command line: groups, examples that can be pasted, and lines that fit a terminal.
+// Package helptext checks the help of a command line: groups, examples that can be pasted, and lines that fit a
+// terminal.
 package helptext
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// Faults says what of a program's help is missing or wrong: a command in no group, one without an example, an example that calls
-// another command, or gives a flag or an argument that the command does not take. It leaves the flags set.
+// Faults lists what is missing or wrong in a program's help: a command without a group or an example, or an example that
+// calls another command or has a flag or argument that the command does not accept. It leaves the flags set.
 func Faults(root *cobra.Command) []string {
 	var out []string
 	for _, cmd := range root.Commands() {
@@ -39,7 +40,7 @@ func faultsOf(root, cmd *cobra.Command) []string {
 	return out
 }
 
-// tooWide says which lines of a command's help do not fit, but for its examples.
+// tooWide returns the lines of a command's help that are too wide, except in its examples.
 func tooWide(cmd *cobra.Command) (out []string) {
 	text := cmd.Long + "\n" + strings.Replace(cmd.UsageString(), cmd.Example, "", 1)
 	for line := range strings.SplitSeq(text, "\n") {
@@ -50,7 +51,7 @@ func tooWide(cmd *cobra.Command) (out []string) {
 	return out
 }
 
-// isCobras says whether cobra adds the command by itself.
+// isCobras reports whether cobra adds the command by itself.
 func isCobras(cmd *cobra.Command) bool { return cmd.Name() == "help" || cmd.Name() == "completion" }
 
 func exampleFaults(root, cmd *cobra.Command) []string {
@@ -79,7 +80,7 @@ func exampleFaults(root, cmd *cobra.Command) []string {
 	return out
 }
 
-// shellWords splits a line as a shell does that knows blanks and double quotes. What follows <, > or | is not the command's.
+// shellWords splits a line like a shell that knows blanks and double quotes. It ignores everything after <, > or |.
 func shellWords(line string) []string {
 	quoted := false
 	all := strings.FieldsFunc(line, func(r rune) bool {

@@ -1,6 +1,6 @@
-// Package jars brings Java libraries from Maven Central to tests: what a POM lists, once, into the
-// user's cache folder.
+// Package jars fetches Java libraries for tests from Maven Central: the dependencies of a POM, once, into the user's
+// cache folder.
 //
-// It downloads only when it is told to, so that a plain `go test` needs no network; without that,
-// jars that are not in the cache are absent, which is told from broken. It runs nothing of them.
+// It only downloads if it is told to, so that a plain `go test` needs no network. Otherwise, jars that are not in the
+// cache are reported as absent, which differs from broken. It runs no code of the libraries.
 package jars

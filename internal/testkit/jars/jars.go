@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// ErrAbsent marks jars that this machine does not have. Any other error means that getting them
-// was tried and failed.
+// ErrAbsent marks jars that this machine does not have. Any other error means that the download failed.
 var ErrAbsent = errors.New("not here")
 
-// downloadBound is how long a download may take.
+// downloadBound limits a download.
 const downloadBound = 5 * time.Minute
 
-// Set is a list of jars. The folder of its name is kept permanently, so one who changes the POM
-// changes the name: it holds the versions.
+// Set is a list of jars. The folder of its name is kept permanently, so the name must contain the versions and change
+// with the POM.
 type Set struct {
 	Name string // of the folder, for example "kafka-4.1.0"
 	POM  []byte // Maven's list of the libraries
 }
 
-// Fetch returns the folder that holds the jars, getting them from Maven Central when download says
-// so. The folder appears whole or not at all.
+// Fetch returns the folder with the jars. With download, it fetches missing ones from Maven Central. The folder appears
+// complete or not at all.
 func (s Set) Fetch(ctx context.Context, download bool) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -59,7 +58,7 @@ func (s Set) Fetch(ctx context.Context, download bool) (string, error) {
 	return dir, nil
 }
 
-// copy has Maven put the jars into the folder libs of dir.
+// copy makes Maven put the jars into the folder libs of dir.
 func (s Set) copy(ctx context.Context, mvn, dir string) error {
 	file := filepath.Join(dir, "pom.xml")
 	if err := os.WriteFile(file, s.POM, 0o644); err != nil {

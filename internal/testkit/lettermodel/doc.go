@@ -1,6 +1,6 @@
-// Package lettermodel is the letters of a DLQ with their states, in memory, as the topics define
-// them: the last record of a letter counts, and so does the last record of its state. Tests hold
-// against it what finds letters in SQL (internal/dlqindex).
+// Package lettermodel is an in-memory model of the dead letters of a DLQ and their states, as the topics define them:
+// the last record of a dead letter counts, and so does the last record of its state. Tests compare the SQL index
+// (internal/dlqindex) with it.
 //
 // It keeps every value, so it is for small topics.
 package lettermodel

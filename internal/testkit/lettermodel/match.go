@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// match reports whether a filter selects a letter with its content.
+// match reports whether a filter selects a dead letter with its content.
 func match(f deadletters.Filter, l *deadletters.Letter) bool {
 	c := &l.Control
 	return among(f.IDs, l.ID) && among(f.Codes, c.ErrorCode) && among(f.Groups, l.Group) && among(f.Statuses, l.Status) &&
@@ -38,7 +38,7 @@ func meet(a, b deadletters.BBox) bool {
 	}
 	switch {
 	case a.Crosses() && b.Crosses():
-		return true // both hold the antimeridian
+		return true // both contain the antimeridian
 	case a.Crosses() || b.Crosses():
 		return a.West <= b.East || b.West <= a.East
 	default:
@@ -46,7 +46,7 @@ func meet(a, b deadletters.BBox) bool {
 	}
 }
 
-// matchHeaders looks for one of some headers; of several with one name any may match.
+// matchHeaders reports whether one of the wanted headers occurs. If a header has several values, any of them may match.
 func matchHeaders(wanted []deadletters.HeaderMatch, headers []kgo.RecordHeader) bool {
 	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(m deadletters.HeaderMatch) bool {
 		return slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool {

@@ -11,14 +11,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Model is the letters of one DLQ as of one moment.
+// Model has the dead letters of one DLQ at one moment.
 type Model struct {
 	letters map[string]*deadletters.Letter
 	states  map[string]deadletters.State
-	broken  map[string]string // letters whose last state record cannot be read, and why
+	broken  map[string]string // dead letters with a malformed last state record, and why
 }
 
-// Load reads both topics up to their present ends.
+// Load reads both topics up to their current ends.
 func Load(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*Model, error) {
 	m := &Model{letters: map[string]*deadletters.Letter{}, states: map[string]deadletters.State{}, broken: map[string]string{}}
 	states, err := kafka.Spans(ctx, cl, statusTopic)
@@ -42,8 +42,8 @@ func Load(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*M
 	})
 }
 
-// state takes a record of the status topic. A later one of a letter replaces the earlier; a
-// tombstone removes it. One that cannot be read makes the letter's state unknown rather than pending.
+// state applies a record of the status topic. A later record of a dead letter replaces an earlier one, and a tombstone
+// removes it. A malformed record makes the state unknown rather than pending.
 func (m *Model) state(r *deadletters.StateRecord) {
 	if r.ChainHead != nil {
 		return
@@ -58,8 +58,8 @@ func (m *Model) state(r *deadletters.StateRecord) {
 	}
 }
 
-// letter takes a record of the DLQ. A second one with the same id is the same letter, dead again
-// or edited.
+// letter applies a record of the DLQ. A second record with the same ID is the same dead letter, after another failure or
+// an edit.
 func (m *Model) letter(l deadletters.Letter) {
 	if before := m.letters[l.ID]; before != nil {
 		l.Deaths += before.Deaths
@@ -76,7 +76,7 @@ func (m *Model) letter(l deadletters.Letter) {
 // maxReplays is the default of dead_letters.max_replays.
 const maxReplays = 3
 
-// Select returns the letters that a filter selects, the oldest death first, at most f.Limit of them.
+// Select returns at most f.Limit dead letters that a filter selects, the oldest first.
 func (m *Model) Select(f deadletters.Filter) []deadletters.Letter {
 	var selected []deadletters.Letter
 	for _, l := range m.letters {

@@ -1,7 +1,6 @@
-// Package misbehave is an HTTP server that answers by script: so many failures
-// for this key, a Retry-After for that one, a connection that hangs or is cut.
+// Package misbehave is an HTTP server with scripted answers: a number of failures for one key, a Retry-After for
+// another, a connection that hangs or is reset.
 //
-// It notes when each request arrived. Those times come from the server's own
-// clock reading, not from the software under test, so they prove that no retry
-// ran too early.
+// It records when each request arrived. These times come from the server's own clock, not from the software under test,
+// so they prove that no retry was early.
 package misbehave

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// limit is a number of good answers in a window, told in the header fields of
+// limit is a number of successful answers in a window, announced in the header fields of
 // draft-ietf-httpapi-ratelimit-headers.
 type limit struct {
 	size    int // 0 for none
@@ -17,23 +17,22 @@ type limit struct {
 	refused int
 }
 
-// Limit lets the server give n good answers in each window, and 429 beyond them.
-// Every answer tells what is left.
+// Limit lets the server give n successful answers in each window, and 429 beyond them. Every answer announces how many
+// are left.
 func (s *Server) Limit(n int, window time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limit = limit{size: n, window: window}
 }
 
-// Refused is how many requests came beyond the limit.
+// Refused returns the number of requests beyond the limit.
 func (s *Server) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.limit.refused
 }
 
-// within counts one request against the limit and writes what is left. It reports
-// whether the request is within it.
+// within counts one request and writes the header fields. It reports whether the request is within the limit.
 func (s *Server) within(h http.Header) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Server answers GET requests whose query names a key as "id". A key without a
-// script gets the default answer, and so does a key whose script has run out.
+// Server answers GET requests that have a key in the query parameter "id". A key without a script, or with no answers
+// left, gets the default answer.
 type Server struct {
 	http *httptest.Server
 
@@ -22,7 +22,7 @@ type Server struct {
 	otherwise Answer
 	arrivals  map[string][]time.Time
 	changed   chan struct{} // closed and replaced at every arrival
-	budget    int           // answers left, unlimited when below zero
+	budget    int           // remaining answers, unlimited if negative
 	refilled  chan struct{} // closed and replaced by Budget
 	limit     limit
 }
@@ -36,16 +36,16 @@ func New(t testing.TB) *Server {
 	}
 	s.http = httptest.NewServer(s)
 	t.Cleanup(func() {
-		s.http.CloseClientConnections() // a held request must not hold the close
+		s.http.CloseClientConnections() // a held request must not block the close
 		s.http.Close()
 	})
 	return s
 }
 
-// URL is the server's address, without a path.
+// URL returns the server's address, without a path.
 func (s *Server) URL() string { return s.http.URL }
 
-// Disconnect ends every connection, as a service does that restarts.
+// Disconnect closes every connection, as a restarting service does.
 func (s *Server) Disconnect() { s.http.CloseClientConnections() }
 
 // Script sets the answers to a key's next requests, in order.
@@ -62,9 +62,8 @@ func (s *Server) Default(a Answer) {
 	s.otherwise = a
 }
 
-// Budget lets the server give n answers; requests beyond wait until it is called
-// again or their client has gone. Below zero there is no limit. So a test can stop
-// a flow in its middle, however fast the machine is.
+// Budget lets the server give n answers. Further requests wait until it is called again or their client disconnects. A
+// negative n means no limit. A test can thus stop a flow halfway, however fast the machine is.
 func (s *Server) Budget(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +72,7 @@ func (s *Server) Budget(n int) {
 	s.refilled = make(chan struct{})
 }
 
-// spend waits until there is budget for one answer. It reports whether there is:
-// not, once the client has gone.
+// spend waits until there is budget for one answer. It returns false if the client has disconnected.
 func (s *Server) spend(ctx context.Context) bool {
 	for {
 		s.mu.Lock()
@@ -94,16 +92,15 @@ func (s *Server) spend(ctx context.Context) bool {
 	}
 }
 
-// Arrivals are the times at which a key's requests arrived, in order. They hold
-// a monotonic reading: their differences do not depend on the wall clock.
+// Arrivals returns the times at which a key's requests arrived, in order. They have a monotonic reading, so their
+// differences do not depend on the wall clock.
 func (s *Server) Arrivals(key string) []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.arrivals[key])
 }
 
-// UntilArrivals returns once a key has made n requests. It fails the test when
-// the context ends first.
+// UntilArrivals returns once a key has made n requests. It fails the test if the context ends first.
 func (s *Server) UntilArrivals(ctx context.Context, t testing.TB, key string, n int) []time.Time {
 	t.Helper()
 	for {
@@ -162,10 +159,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		drip(r.Context(), w, body, answer.Drip)
 		return
 	}
-	_, _ = w.Write([]byte(body)) // the client may have gone
+	_, _ = w.Write([]byte(body)) // the client may have disconnected
 }
 
-// drip sends a body byte by byte until the client has gone.
+// drip sends a body byte by byte until the client disconnects.
 func drip(ctx context.Context, w http.ResponseWriter, body string, pause time.Duration) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
@@ -182,7 +179,7 @@ func drip(ctx context.Context, w http.ResponseWriter, body string, pause time.Du
 	}
 }
 
-// raw writes bytes of no order and closes the connection.
+// raw writes arbitrary bytes and closes the connection.
 func raw(w http.ResponseWriter, text string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -192,7 +189,7 @@ func raw(w http.ResponseWriter, text string) {
 	_ = conn.Close()
 }
 
-// PlaceName is the name that a good answer gives for a key.
+// PlaceName returns the place name in a successful answer for a key.
 func PlaceName(key string) string { return "place of " + key }
 
 func (s *Server) next(key string, at time.Time) Answer {
@@ -209,13 +206,12 @@ func (s *Server) next(key string, at time.Time) Answer {
 	return script[0]
 }
 
-// reset cuts the connection in the middle of the body. It begins an answer
-// because net/http's client asks again by itself, unseen, when a connection that
-// it had used before ends without a byte.
+// reset resets the connection in the middle of the body. It begins an answer because net/http's client silently retries
+// if a reused connection ends without a byte.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // net/http then cuts the connection itself
+		panic(http.ErrAbortHandler) // net/http then resets the connection
 	}
 	_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"))
 	if tcp, ok := conn.(*net.TCPConn); ok {

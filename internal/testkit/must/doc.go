@@ -1,4 +1,4 @@
 // Package must ends a test at the first step that fails, so that each step of a set-up takes one line.
 //
-// It is for the steps that lead to the subject of a test. A test of an error looks at the error itself.
+// It is for the steps before the subject of a test. A test of an error checks the error itself.
 package must

@@ -13,7 +13,7 @@ func Do(t testing.TB, err error) {
 	}
 }
 
-// Get takes what a call returned and gives its value, once it knows the test to end if err is not nil:
+// Get returns a function that ends the test if err is not nil, and otherwise returns the value:
 //
 //	cfg := must.Get(config.Load(path))(t)
 func Get[T any](value T, err error) func(t testing.TB) T {
@@ -26,7 +26,7 @@ func Get[T any](value T, err error) func(t testing.TB) T {
 	}
 }
 
-// That ends the test with the message unless ok is true. The arguments of the message are evaluated in either case.
+// That ends the test with the message unless ok is true. The arguments of the message are always evaluated.
 func That(t testing.TB, ok bool, format string, args ...any) {
 	t.Helper()
 	if !ok {
@@ -34,7 +34,7 @@ func That(t testing.TB, ok bool, format string, args ...any) {
 	}
 }
 
-// Equal ends the test unless got is want. What it is of stands before both in the message.
+// Equal ends the test unless got is want. The message begins with of, a description of the value.
 func Equal[T comparable](t testing.TB, got, want T, of ...any) {
 	t.Helper()
 	if got != want {

@@ -19,25 +19,23 @@ const (
 	EnvForce = "SWITCHBACK_TEST_POSTGIS"     // required, or empty
 )
 
-// errAbsent marks a machine that has no PostGIS. Any other error means that it
-// is there and does not work.
+// errAbsent marks a machine without PostGIS. Any other error means that PostGIS is installed and does not work.
 var errAbsent = errors.New("not here")
 
-// Time limits for the answer of a server that runs already, and for the creation and start of a server.
+// Time limits for the answer of a running server, and for the creation and start of a server.
 const (
 	externalBound = 15 * time.Second
 	startBound    = 90 * time.Second
 )
 
-// Absent reports whether an error of Start means that this machine has no PostGIS
-// that could be started, rather than that it does not work.
+// Absent reports whether an error of Start means that this machine has no PostGIS to start, rather than a broken one.
 func Absent(err error) bool { return errors.Is(err, errAbsent) }
 
 // Forced reports whether the environment demands a real PostGIS.
 func Forced() bool { return os.Getenv(EnvForce) == "required" }
 
-// Start returns the server of SWITCHBACK_TEST_POSTGIS_DSN, or else one that it
-// starts, once it answers. Close it.
+// Start returns the server of SWITCHBACK_TEST_POSTGIS_DSN, or starts one and returns when it answers. Close it after
+// use.
 func Start(ctx context.Context) (*Server, error) {
 	if force := os.Getenv(EnvForce); force != "" && force != "required" {
 		return nil, fmt.Errorf("%s=%q: say required or nothing", EnvForce, force)
@@ -48,7 +46,7 @@ func Start(ctx context.Context) (*Server, error) {
 	return Own(ctx)
 }
 
-// ofProcess is the server that the tests of this process share. Nothing closes it: the leash ends it with the process.
+// ofProcess is the server that the tests of this process share. It is never closed: the leash ends it with the process.
 var ofProcess = sync.OnceValues(func() (*Server, error) {
 	server, err := Start(context.Background())
 	if err == nil {
@@ -80,8 +78,8 @@ func NeedOwn(t testing.TB) *Server {
 	return server
 }
 
-// OrSkip fails the test for an error of Start or Own, or skips it when the
-// machine has no PostGIS and none is demanded.
+// OrSkip fails the test for an error of Start or Own. It skips the test if the machine has no PostGIS and none is
+// demanded.
 func OrSkip(t testing.TB, err error) {
 	t.Helper()
 	switch {

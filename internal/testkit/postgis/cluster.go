@@ -15,11 +15,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// superuser owns every cluster that is made here, and needs no password: the
-// server listens on the loopback interface alone.
+// superuser owns every cluster that is created here. It needs no password, because the server only listens on the
+// loopback interface.
 const superuser = "switchback"
 
-// leashScript ends the server ($1) and removes its folder ($2) when the test process has ended without doing so.
+// leashScript ends the server ($1) and removes its folder ($2) after the test process has ended without doing so.
 // SIGQUIT lets the server free its shared memory.
 const leashScript = `kill -QUIT "$1" 2>/dev/null
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -29,7 +29,7 @@ done
 kill -9 "$1" 2>/dev/null
 rm -rf -- "$2"`
 
-// settings of the server. Nothing is flushed to the disk: a power cut of the machine ends the tests too.
+// settings are the server's settings. Nothing is flushed to the disk, because a power cut also ends the tests.
 const settings = `listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 fsync = off
@@ -41,8 +41,7 @@ timezone = 'UTC'
 lc_messages = 'C'
 `
 
-// cluster is a folder with a PostgreSQL cluster, and the process that serves it
-// while there is one.
+// cluster is a folder with a PostgreSQL cluster, and its server process if one runs.
 type cluster struct {
 	dir, bin, addr string
 	cred           *credential
@@ -52,7 +51,7 @@ type cluster struct {
 	exited chan struct{} // closed when cmd has been reaped
 }
 
-// newCluster makes a cluster's folder and formats it.
+// newCluster creates and formats a cluster's folder.
 func newCluster(ctx context.Context) (*cluster, error) {
 	bin, err := findBin()
 	if err != nil {
@@ -80,8 +79,8 @@ func newCluster(ctx context.Context) (*cluster, error) {
 func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *cluster) log() string  { return filepath.Join(c.dir, "postgres.log") }
 
-// command is one of PostgreSQL's programs, run as a user that it accepts and in a
-// folder that this user may enter.
+// command returns one of PostgreSQL's programs, as a user that PostgreSQL accepts and in a folder that this user may
+// enter.
 func (c *cluster) command(ctx context.Context, program string, args ...string) *osexec.Cmd {
 	cmd := osexec.CommandContext(ctx, filepath.Join(c.bin, program), args...)
 	cmd.Dir = c.dir
@@ -110,7 +109,7 @@ func (c *cluster) format(ctx context.Context) error {
 	return errors.Join(err, file.Close())
 }
 
-// start runs the server; whether it answers is for the caller to find out.
+// start starts the server without waiting until it answers.
 func (c *cluster) start() error {
 	if c.running() {
 		return fmt.Errorf("PostgreSQL, process %d, runs already", c.cmd.Process.Pid)
@@ -147,12 +146,12 @@ func (c *cluster) running() bool {
 	}
 }
 
-// end sends the signal to the process, by its own id, and waits until it is gone.
+// end sends the signal to the process and waits for its exit.
 func (c *cluster) end(how signal) error {
 	if c.cmd == nil {
 		return nil
 	}
-	_ = c.cmd.Process.Signal(how) // an ended process is an error here, and no harm
+	_ = c.cmd.Process.Signal(how) // an already exited process is fine
 	var late error
 	select {
 	case <-c.exited:
@@ -168,11 +167,10 @@ func (c *cluster) end(how signal) error {
 	return late
 }
 
-// close ends the server without flushing, since nothing of it is kept, and
-// removes the folder.
+// close ends the server without flushing and removes the folder.
 func (c *cluster) close() error { return errors.Join(c.end(immediateShutdown), os.RemoveAll(c.dir)) }
 
-// output is the last n bytes of the server's own log.
+// output returns the last n bytes of the server's own log.
 func (c *cluster) output(n int) string {
 	text, err := os.ReadFile(c.log())
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// template is the database with PostGIS that the databases of the tests are copies of. The number locks its creation
-// between test processes that share a server.
+// template is the database with PostGIS that tests' databases are copied from. The number is a lock for its creation,
+// for test processes that share a server.
 const (
 	template     = "switchback_template"
 	templateLock = 7_349_127_106

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// SmallDisk mounts a file system of so many bytes for a tablespace, and gives its folder. It is gone when the test ends. It needs
-// the right to mount, and a server that was started here.
+// SmallDisk mounts a file system of this size for a tablespace and returns its folder. It is removed when the test ends.
+// It needs the permission to mount, and a server that was started by this package.
 func (s *Server) SmallDisk(t testing.TB, size int) (string, error) {
 	t.Helper()
 	if s.own == nil {

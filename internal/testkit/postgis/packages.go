@@ -10,15 +10,13 @@ import (
 	"strings"
 )
 
-// debianBins matches the folders in which Debian keeps each PostgreSQL version's
-// programs; they are not on the PATH.
+// debianBins matches Debian's folders with the programs of each PostgreSQL version, which are not on the PATH.
 const debianBins = "/usr/lib/postgresql/*/bin"
 
-// debianExtension is the file that says that PostGIS is there for a version.
+// debianExtension is a file that exists if PostGIS is installed for a version.
 const debianExtension = "/usr/share/postgresql/%s/extension/postgis.control"
 
-// findBin returns the folder with the programs of the newest PostgreSQL that has
-// PostGIS.
+// findBin returns the folder with the programs of the newest PostgreSQL that has PostGIS.
 func findBin() (string, error) {
 	bins, err := filepath.Glob(debianBins)
 	if err != nil {
@@ -34,7 +32,7 @@ func findBin() (string, error) {
 	return pathBin()
 }
 
-// pathBin asks the pg_config of the PATH, for machines that are no Debian.
+// pathBin asks the pg_config of the PATH, for other systems than Debian.
 func pathBin() (string, error) {
 	bin, share := pgConfig("--bindir"), pgConfig("--sharedir")
 	switch {
@@ -46,7 +44,7 @@ func pathBin() (string, error) {
 	return bin, nil
 }
 
-// pgConfig is one answer of pg_config, or "" without one.
+// pgConfig returns one value of pg_config, or "".
 func pgConfig(what string) string {
 	out, err := osexec.Command("pg_config", what).Output()
 	if err != nil {
@@ -56,7 +54,7 @@ func pgConfig(what string) string {
 }
 
 func majorOf(bin string) int {
-	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))) // a folder that is no number is the last choice
+	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))) // folders without a number sort last
 	return major
 }
 

@@ -18,23 +18,22 @@ import (
 // Server is a running PostgreSQL with PostGIS. Database may be called by several goroutines, the other methods by one at
 // a time.
 type Server struct {
-	Addr string // host:port; what a proxy in between has to reach
+	Addr string // host:port, for a proxy
 
-	dsn     *url.URL // its maintenance database
-	why     string   // why this one, for people
+	dsn     *url.URL // of its maintenance database
+	why     string   // why this server was chosen
 	version string   // of PostgreSQL and PostGIS
 	own     *cluster // nil for a server of SWITCHBACK_TEST_POSTGIS_DSN
-	shared  bool     // by the tests of this process: none of them may stop it
+	shared  bool     // by the tests of this process, so none of them may stop it
 
 	templating sync.Mutex
-	templated  bool // the template database is there
+	templated  bool // the template database exists
 }
 
-// errShared answers a test that wants to stop or start a server of other tests.
+// errShared is the error of stopping or starting a server that other tests use.
 var errShared = errors.New("other tests use this server: take one with Own to stop and start it")
 
-// Own starts a server of the test's own, which may be stopped and crashed; it
-// does not look at SWITCHBACK_TEST_POSTGIS_DSN.
+// Own starts a server for one test, which may stop and crash it. It ignores SWITCHBACK_TEST_POSTGIS_DSN.
 func Own(ctx context.Context) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
@@ -52,26 +51,22 @@ func Own(ctx context.Context) (*Server, error) {
 	return server, nil
 }
 
-// String is the line that a test run prints once.
+// String returns the line that a test run prints once.
 func (s *Server) String() string {
 	return fmt.Sprintf("PostGIS under test: %s at %s (%s)", s.version, s.Addr, s.why)
 }
 
-// Owned reports whether Stop, Crash and Restart work: the server belongs to the caller alone.
+// Owned reports whether Stop, Crash and Restart work, because the server belongs to one test.
 func (s *Server) Owned() bool { return s.own != nil && !s.shared }
 
-// Stop ends a server that was started here in order: clients are cut off, the
-// data are flushed.
+// Stop shuts an own server down: it disconnects clients and flushes the data.
 func (s *Server) Stop() error { return s.end(fastShutdown) }
 
-// Crash ends it as a power cut does, as far as the data are concerned: nothing is
-// flushed, and Restart recovers from the log. SIGKILL is not used for it, since
-// then sessions of the dead server may outlive it for a moment and make
-// PostgreSQL refuse the folder.
+// Crash ends the server without flushing, as a power cut does, so that Restart recovers from the log. It does not use
+// SIGKILL: sessions of the killed server could survive for a moment and make PostgreSQL refuse the folder.
 func (s *Server) Crash() error { return s.end(immediateShutdown) }
 
-// Restart starts it again on its data and its address, and returns once it
-// answers.
+// Restart starts the server again with its data and address, and returns when it answers.
 func (s *Server) Restart(ctx context.Context) error {
 	if !s.Owned() {
 		return errShared
@@ -81,8 +76,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	if err := s.own.start(); err != nil {
 		return err
 	}
-	exited := s.own.exited // of this start: the next one has another
-	go func() {            // no use in waiting for an answer of a process that has ended
+	exited := s.own.exited // of this start, because the next one replaces it
+	go func() {            // a process that has exited never answers
 		select {
 		case <-exited:
 			cancel()
@@ -95,7 +90,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Program gives the path of a program of PostgreSQL that came with the server, such as psql.
+// Program returns the path of a program of the server's PostgreSQL, such as psql.
 func (s *Server) Program(name string) (string, error) {
 	if s.own != nil {
 		if path := filepath.Join(s.own.bin, name); exists(path) {
@@ -109,8 +104,8 @@ func (s *Server) Program(name string) (string, error) {
 	return path, nil
 }
 
-// Close ends the server and removes its folder if it belongs to the caller alone. It leaves the server of
-// SWITCHBACK_TEST_POSTGIS_DSN and the one of the process alone.
+// Close ends the server and removes its folder if it belongs to the caller alone. It does not end the server of
+// SWITCHBACK_TEST_POSTGIS_DSN or the shared one of the process.
 func (s *Server) Close() error {
 	if !s.Owned() {
 		return nil
@@ -125,8 +120,7 @@ func (s *Server) end(how signal) error {
 	return s.own.end(how)
 }
 
-// await returns once the server answers, and notes its version. PostGIS has to be
-// among its extensions.
+// await waits until the server answers, and stores its version. PostGIS must be one of its extensions.
 func (s *Server) await(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -18,7 +18,7 @@ var (
 	immediateShutdown signal = os.Kill
 )
 
-// unprivileged refuses: a server is only started where signals end it.
+// unprivileged returns an error, because servers are only started on systems where signals can end them.
 func unprivileged() (*credential, error) {
 	return nil, fmt.Errorf("%w: a server is started on Unix systems only; name one in %s", errAbsent, EnvDSN)
 }

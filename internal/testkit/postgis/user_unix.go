@@ -17,14 +17,13 @@ type (
 	signal     = syscall.Signal
 )
 
-// PostgreSQL's own words for how a server ends.
+// PostgreSQL's names of its shutdown modes.
 const (
 	fastShutdown      = syscall.SIGINT
 	immediateShutdown = syscall.SIGQUIT
 )
 
-// unprivileged is the user that PostgreSQL runs as, or nil for the test's own:
-// root is refused by PostgreSQL.
+// unprivileged returns the user to run PostgreSQL as, or nil for the test's own. PostgreSQL refuses to run as root.
 func unprivileged() (*credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -49,7 +48,7 @@ func unprivileged() (*credential, error) {
 	return nil, fmt.Errorf("%w: PostgreSQL does not run as root, and there is no other user for it: %w", errAbsent, errors.Join(tried...))
 }
 
-// own gives a folder to the user.
+// own makes the user the owner of a folder.
 func own(dir string, cred *credential) error {
 	if cred == nil {
 		return nil
@@ -57,8 +56,8 @@ func own(dir string, cred *credential) error {
 	return os.Chown(dir, int(cred.Uid), int(cred.Gid))
 }
 
-// runAs makes the command run as the user, in a process group of its own: a
-// Ctrl-C in the terminal is for the test, which ends the server in its own way.
+// runAs makes the command run as the user, in its own process group: Ctrl-C in the terminal must only reach the test,
+// which ends the server itself.
 func runAs(cmd *osexec.Cmd, cred *credential) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: cred}
 }

@@ -14,12 +14,13 @@ import (
 // Binaries are the built commands by their name ("consumer" for ./cmd/consumer).
 type Binaries map[string]string
 
-// EnvCommands names a folder with commands that are built already. .ci/run builds them once for all packages.
+// EnvCommands names a folder with built commands. .ci/run builds them once for all packages.
 const EnvCommands = "SWITCHBACK_TEST_COMMANDS"
 
-// Build compiles the named commands of cmd/ and makes links to them in dir, with the race detector if the test itself has it. The
-// commands stay in the cache of the go command, which links them once for all tests. An error holds the compiler's output.
-// Without the race detector, Build takes the commands from the folder in SWITCHBACK_TEST_COMMANDS if it is set.
+// Build compiles the named commands of cmd/ and creates links to them in dir, with the race detector if the test itself
+// has it. The commands stay in the cache of the go command, which links them once for all tests. An error contains the
+// compiler's output. Without the race detector, Build uses the commands in the folder SWITCHBACK_TEST_COMMANDS if it is
+// set.
 func Build(ctx context.Context, dir string, names ...string) (Binaries, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func Build(ctx context.Context, dir string, names ...string) (Binaries, error) {
 	return built, nil
 }
 
-// prebuilt is a command in the folder of SWITCHBACK_TEST_COMMANDS.
+// prebuilt returns a command in the folder of SWITCHBACK_TEST_COMMANDS.
 func prebuilt(_ context.Context, _, name string) (string, error) {
 	command, err := filepath.Abs(filepath.Join(os.Getenv(EnvCommands), name))
 	if err == nil {
@@ -58,8 +59,8 @@ func prebuilt(_ context.Context, _, name string) (string, error) {
 	return command, nil
 }
 
-// cached compiles a command and returns where it lies in the cache of the go command. `go run` keeps what it links: the first time it runs
-// that from a folder that is gone afterwards, from then on it runs what it kept.
+// cached compiles a command and returns its path in the cache of the go command. `go run` caches what it links. The
+// first time, it runs the program from a temporary folder, and later from the cache.
 func cached(ctx context.Context, root, name string) (string, error) {
 	command, err := compiled(ctx, root, name)
 	if err != nil || exists(command) {
@@ -73,7 +74,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// compiled is the path from which `go run` runs a command.
+// compiled returns the path from which `go run` runs a command.
 func compiled(ctx context.Context, root, name string) (string, error) {
 	args := []string{"run", "-exec", "echo"}
 	if raceEnabled {
@@ -91,7 +92,7 @@ func compiled(ctx context.Context, root, name string) (string, error) {
 	return strings.TrimSpace(string(path)), nil
 }
 
-// moduleRoot is the folder of the module's go.mod.
+// moduleRoot returns the folder of the module's go.mod.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -104,9 +105,9 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// statSources looks at every file the commands are made of. `go test` caches a
-// result by the files a test looked at; a test that runs a command as a process
-// does not import it, so without this an old "ok" would outlive a change of it.
+// statSources looks at every source file of the commands. `go test` caches results by the files that a test looked at. A
+// test that runs a command as a process does not import it, so without this a cached "ok" would outlive a change of the
+// command.
 func statSources(root string) error {
 	for _, top := range []string{"go.mod", "go.sum", "cmd", "internal", "pkg", "schemas", "examples"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {

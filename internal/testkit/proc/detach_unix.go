@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// detach gives the command a process group of its own, so that a signal for the
-// test's group (Ctrl-C in a terminal) does not reach it.
+// detach gives the command its own process group, so that a signal for the test's group (Ctrl-C in a terminal) does not
+// reach it.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

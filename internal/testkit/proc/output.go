@@ -36,14 +36,14 @@ func (o *Output) end() {
 	o.changed = make(chan struct{})
 }
 
-// String is all that has been written so far.
+// String returns everything written so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()
 }
 
-// Tail is the last n bytes written.
+// Tail returns the last n bytes written.
 func (o *Output) Tail(n int) string {
 	all := o.String()
 	if len(all) <= n {

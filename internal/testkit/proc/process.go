@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Spec says how to start a command. Env is added to the test's own environment
-// without the variables that would change what the command does.
+// Spec describes how to start a command. Env is added to the test's own environment, without the variables that would
+// change what the command does.
 type Spec struct {
 	Path string
 	Args []string
@@ -21,8 +21,7 @@ type Spec struct {
 	Dir  string
 }
 
-// Process is a started command. Its methods may be called from several
-// goroutines; none of them blocks without a bound.
+// Process is a started command. Its methods may be called from several goroutines. None of them blocks without a bound.
 type Process struct {
 	Stdout, Stderr *Output
 
@@ -33,15 +32,15 @@ type Process struct {
 	err   error         // valid once done is closed
 }
 
-// Result is what a command left behind. Code is -1 for a process that was ended
-// by a signal, as in os.ProcessState.ExitCode.
+// Result is the result of a command. Code is -1 for a process that was ended by a signal, as in
+// os.ProcessState.ExitCode.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// Start runs a command and fails the test when it cannot be started. The test's
-// cleanup kills what still runs; a failed test shows the output.
+// Start starts a command and fails the test if that fails. The test's cleanup kills a running process; a failed test
+// shows the output.
 func Start(t testing.TB, spec Spec) *Process {
 	t.Helper()
 	cmd := exec.Command(spec.Path, spec.Args...)
@@ -52,7 +51,7 @@ func Start(t testing.TB, spec Spec) *Process {
 		Stdout: newOutput(), Stderr: newOutput(), done: make(chan struct{}),
 	}
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
-	cmd.WaitDelay = 2 * time.Second // for a child of the command that holds its output open
+	cmd.WaitDelay = 2 * time.Second // for a child of the command that keeps its output open
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
@@ -69,8 +68,8 @@ func Start(t testing.TB, spec Spec) *Process {
 	return p
 }
 
-// cleanEnv drops the variables that override keys of a pipeline file, and CI, which caps the attempts: a test
-// means the file that it wrote.
+// cleanEnv drops the variables that override keys of a pipeline file, and CI, which limits the attempts. Only the test's
+// file must configure the command.
 func cleanEnv(env []string) []string {
 	kept := make([]string, 0, len(env))
 	for _, pair := range env {
@@ -90,20 +89,20 @@ func (p *Process) reap() {
 }
 
 func (p *Process) cleanup(t testing.TB) {
-	_ = p.cmd.Process.Kill() // an ended process is an error here, and no harm
+	_ = p.cmd.Process.Kill() // an already exited process is fine
 	<-p.done
 	if t.Failed() {
 		t.Logf("%s (%s)\nstdout:\n%s\nstderr:\n%s", p.name, p.cmd.ProcessState, p.Stdout.Tail(4096), p.Stderr.Tail(16384))
 	}
 }
 
-// Pid is the process id.
+// Pid returns the process ID.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Done is closed once the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Signal sends a signal and fails the test when the process is already gone.
+// Signal sends a signal and fails the test if the process has already exited.
 func (p *Process) Signal(t testing.TB, sig os.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil {
@@ -111,16 +110,15 @@ func (p *Process) Signal(t testing.TB, sig os.Signal) {
 	}
 }
 
-// Kill ends the process with SIGKILL, waits until it is gone and says whether
-// it was still running, so that a crash test can prove that it killed something.
+// Kill ends the process with SIGKILL and waits for its exit. It reports whether the process was still running, so that a
+// crash test can prove that it killed something.
 func (p *Process) Kill() (wasRunning bool) {
 	err := p.cmd.Process.Kill()
 	<-p.done
 	return err == nil && p.cmd.ProcessState.ExitCode() == -1
 }
 
-// Wait returns the result once the process has ended. It fails the test when
-// that does not happen before the context does.
+// Wait returns the result once the process has ended. It fails the test if the context ends first.
 func (p *Process) Wait(ctx context.Context, t testing.TB) Result {
 	t.Helper()
 	select {
@@ -135,8 +133,8 @@ func (p *Process) Wait(ctx context.Context, t testing.TB) Result {
 	return Result{Code: p.cmd.ProcessState.ExitCode(), Stdout: p.Stdout.String(), Stderr: p.Stderr.String()}
 }
 
-// WaitFor returns once the output matches the pattern, with the submatches. It
-// fails the test when the process ends or the context is done before that.
+// WaitFor returns once the output matches the pattern, with the submatches. It fails the test if the process or the
+// context ends first.
 func (p *Process) WaitFor(ctx context.Context, t testing.TB, out *Output, pattern *regexp.Regexp) []string {
 	t.Helper()
 	match, err := out.match(ctx, pattern)
@@ -152,7 +150,7 @@ func Run(ctx context.Context, t testing.TB, spec Spec) Result {
 	return Start(t, spec).Wait(ctx, t)
 }
 
-// String shows a result as a failure message wants it.
+// String formats a result for a failure message.
 func (r Result) String() string {
 	return fmt.Sprintf("exit code %d\nstdout:\n%s\nstderr:\n%s", r.Code, r.Stdout, r.Stderr)
 }

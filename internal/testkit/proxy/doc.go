@@ -1,7 +1,5 @@
-// Package proxy is a TCP proxy that misbehaves on demand: it cuts connections,
-// delays and swallows what they carry, closes one direction only, and refuses new
-// ones.
+// Package proxy is a TCP proxy that misbehaves on demand: it resets connections, delays or stalls their bytes, closes
+// one direction only, and refuses new connections.
 //
-// It forwards bytes and knows no protocol: what travels is never rewritten. A
-// Kafka broker behind it has to advertise the proxy's address itself.
+// It forwards bytes and knows no protocol. A Kafka broker behind it must advertise the proxy's address itself.
 package proxy

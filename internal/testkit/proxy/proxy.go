@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Proxy listens on an address of its own and forwards to a target. Its methods
-// are safe for concurrent use.
+// Proxy listens on its own address and forwards to a target. Its methods are safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	done     sync.WaitGroup
@@ -20,19 +19,17 @@ type Proxy struct {
 	mu      sync.Mutex
 	target  string
 	refuse  bool
-	stall   chan struct{} // while open, bytes are read and not passed on
+	stall   chan struct{} // while open, bytes are read and not forwarded
 	delay   time.Duration
 	links   map[*link]bool
 	carried int64
 	closed  bool
 }
 
-// link is one forwarded connection: what the client sees, and what the target
-// sees.
+// link is one forwarded connection: the client's side and the target's side.
 type link struct{ client, target *net.TCPConn }
 
-// Listen opens a proxy on a free port of this machine. It refuses connections
-// until Forward names a target.
+// Listen opens a proxy on a free port of this machine. It refuses connections until Forward sets a target.
 func Listen() (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,32 +40,32 @@ func Listen() (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients connect to.
+// Addr returns the address for clients.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Forward sets where new connections go.
+// Forward sets the target of new connections.
 func (p *Proxy) Forward(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Refuse says whether new connections are closed at once.
+// Refuse sets whether new connections are closed at once.
 func (p *Proxy) Refuse(refuse bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = refuse
 }
 
-// Delay makes every piece that is passed on, either way, wait so long; 0 for none.
+// Delay delays everything that is forwarded in both directions; 0 for no delay.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Stall stops passing anything on, without closing anything, until Resume. What
-// arrives meanwhile is passed on then: a network that has hung, not one that loses.
+// Stall stops forwarding without closing anything, until Resume forwards what arrived meanwhile. It is a network that
+// hangs, not one that loses packets.
 func (p *Proxy) Stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +85,7 @@ func (p *Proxy) Resume() {
 	p.delay, p.refuse = 0, false
 }
 
-// Cut resets every connection, in the middle of whatever it carries, and says how
-// many there were.
+// Cut resets every connection and returns their number.
 func (p *Proxy) Cut() int {
 	links := p.open()
 	for _, l := range links {
@@ -98,14 +94,13 @@ func (p *Proxy) Cut() int {
 	return len(links)
 }
 
-// HalfClose closes one direction of every connection: towards the target (it
-// reads an end, and may still answer) or towards the client. It says how many
-// there were.
+// HalfClose closes one direction of every connection: towards the target, which reads an end and may still answer, or
+// towards the client. It returns their number.
 func (p *Proxy) HalfClose(towardsTarget bool) int {
 	links := p.open()
 	for _, l := range links {
 		if towardsTarget {
-			_ = l.target.CloseWrite() // gone already: the same to the test
+			_ = l.target.CloseWrite() // an already closed connection is fine
 		} else {
 			_ = l.client.CloseWrite()
 		}
@@ -113,7 +108,7 @@ func (p *Proxy) HalfClose(towardsTarget bool) int {
 	return len(links)
 }
 
-// Carried is how many bytes have been passed on so far, both ways.
+// Carried returns how many bytes have been forwarded so far, in both directions.
 func (p *Proxy) Carried() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,16 +178,16 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	_ = conn.Close()
 }
 
-// pass forwards one direction until its end, and passes the end on.
+// pass forwards one direction until its end, and forwards the end.
 func (p *Proxy) pass(to, from *net.TCPConn) {
-	defer func() { _ = to.CloseWrite() }() // the other side may have gone already
+	defer func() { _ = to.CloseWrite() }() // the other side may have closed already
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
 			p.hold()
 			if _, failed := to.Write(buf[:n]); failed != nil {
-				// The other side is told: TCP would reset a connection whose peer is gone.
+				// Close the reading side too: TCP then resets a connection whose peer is gone.
 				_ = from.CloseRead()
 				return
 			}
@@ -202,7 +197,7 @@ func (p *Proxy) pass(to, from *net.TCPConn) {
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				_ = to.SetLinger(0) // a reset is passed on as a reset
+				_ = to.SetLinger(0) // a reset is forwarded as a reset
 				_ = to.Close()
 			}
 			return
@@ -210,7 +205,7 @@ func (p *Proxy) pass(to, from *net.TCPConn) {
 	}
 }
 
-// hold waits as long as the proxy stalls, and for its delay.
+// hold waits while the proxy stalls, and for its delay.
 func (p *Proxy) hold() {
 	p.mu.Lock()
 	stall, delay := p.stall, p.delay
@@ -225,7 +220,7 @@ func (p *Proxy) hold() {
 
 func (l *link) reset() {
 	for _, conn := range []*net.TCPConn{l.client, l.target} {
-		_ = conn.SetLinger(0) // a reset, not an orderly end
+		_ = conn.SetLinger(0) // a reset, not a regular close
 		_ = conn.Close()
 	}
 }

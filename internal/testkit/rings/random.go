@@ -7,16 +7,15 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Random draws polygons at random. Half of them have their corners on a grid,
-// where rings often touch in a corner or share an edge.
+// Random draws random polygons. Half of them have their corners on a grid, where rings often touch in a corner or share
+// an edge.
 type Random struct{ rand *rand.Rand }
 
-// NewRandom draws the same for the same seed.
+// NewRandom returns a Random that draws the same polygons for the same seed.
 func NewRandom(seed uint64) Random { return Random{rand.New(rand.NewPCG(seed, 0))} }
 
-// Polygons are one to three polygons with up to three holes each, about a quarter
-// of them valid. Every ring is closed, has four positions or more, and winds
-// either way; some repeat a position.
+// Polygons returns one to three polygons with up to three holes each, about a quarter of them valid. Every ring is
+// closed, has at least four positions, and winds either way; some repeat a position.
 func (r Random) Polygons() orb.MultiPolygon {
 	grid := r.rand.IntN(2) == 0
 	var out orb.MultiPolygon
@@ -31,7 +30,7 @@ func (r Random) Polygons() orb.MultiPolygon {
 	return out
 }
 
-// Line is a walk of two to nine positions, often on a grid, sometimes closed.
+// Line returns a walk of two to nine positions, often on a grid, sometimes closed.
 func (r Random) Line() orb.LineString {
 	grid := r.rand.IntN(2) == 0
 	var line orb.LineString
@@ -52,7 +51,7 @@ func (r Random) place(grid bool, width float64) float64 {
 	return x
 }
 
-// ring is a tangle, a box or a star.
+// ring returns a tangle, a box or a star.
 func (r Random) ring(x, y, size float64, grid bool) orb.Ring {
 	var ring orb.Ring
 	switch r.rand.IntN(4) {

@@ -7,14 +7,13 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Shape draws a valid ring of about n corners, n at least 10.
+// Shape draws a valid ring of about n corners, with n at least 10.
 type Shape struct {
 	Name string
 	Ring func(n int) orb.Ring
 }
 
-// Shapes lists the shapes: one as digitised borders have it, and those that
-// strangers send.
+// Shapes lists the shapes: a digitised border, and shapes that hostile producers send.
 func Shapes() []Shape {
 	return []Shape{
 		{"coast", Coast},
@@ -30,7 +29,7 @@ func Shapes() []Shape {
 // Closed repeats the first corner at the end.
 func Closed(corners ...orb.Point) orb.Ring { return append(corners, corners[0]) }
 
-// Box is a square around a place.
+// Box is a square around a position.
 func Box(x, y, half float64) orb.Ring {
 	return Closed(orb.Point{x - half, y - half}, orb.Point{x + half, y - half}, orb.Point{x + half, y + half}, orb.Point{x - half, y + half})
 }
@@ -46,7 +45,7 @@ func Around(n int, radius func(i int, angle float64) float64) orb.Ring {
 	return Closed(ring...)
 }
 
-// Coast wanders like a digitised border: its edges are short.
+// Coast resembles a digitised border: its edges are short.
 func Coast(n int) orb.Ring {
 	return Around(n, func(i int, angle float64) float64 {
 		return 10 + math.Sin(5*angle) + 0.3*math.Sin(41*angle) + math.Sin(float64(i)*7)/float64(n)
@@ -68,7 +67,7 @@ func Comb(n int) orb.Ring {
 	return Closed(append(ring, orb.Point{float64(2 * teeth), -1}, orb.Point{0, -1})...)
 }
 
-// Zigzag is a thin band that goes to and fro over its whole width.
+// Zigzag is a thin band that goes back and forth over its whole width.
 func Zigzag(n int) orb.Ring {
 	there := make(orb.Ring, 0, n)
 	for i := range n / 2 {
@@ -84,7 +83,7 @@ func Spiral(n int) orb.Ring {
 		there = append(there, orb.Point{angle + 1, angle})
 	}
 	ring := band(there, func(p orb.Point) orb.Point { return orb.Point{p[0] + 1.25, p[1]} })
-	for i, p := range ring { // so far they were distances and angles
+	for i, p := range ring { // until here, the points are distances and angles
 		ring[i] = orb.Point{p[0] * math.Cos(p[1]), p[0] * math.Sin(p[1])}
 	}
 	return ring
@@ -101,7 +100,7 @@ func Stairs(n int) orb.Ring {
 	return Closed(append(ring, orb.Point{float64(steps), top}, orb.Point{0, top})...)
 }
 
-// band goes a way and comes back beside it.
+// band follows a line and returns beside it.
 func band(there orb.Ring, beside func(orb.Point) orb.Point) orb.Ring {
 	for _, p := range slices.Backward(there) {
 		there = append(there, beside(p))

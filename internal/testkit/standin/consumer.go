@@ -31,7 +31,7 @@ func Consume(t testing.TB, brokers []string, fn func(context.Context, *kgo.Clien
 	t.Cleanup(func() { cancel(); <-done; client.Close() })
 }
 
-// Close writes into features.dlq-status what became of the dead letter that was put back as a record.
+// Close writes the status of a replayed dead letter to features.dlq-status.
 func Close(ctx context.Context, t testing.TB, client *kgo.Client, r *kgo.Record, to deadletters.Status, at time.Time) {
 	t.Helper()
 	change := deadletters.Change{To: to, Reason: "delivered", By: "consumer c", At: at}

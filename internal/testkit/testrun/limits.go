@@ -15,10 +15,10 @@ const (
 	seedVariable     = "SWITCHBACK_TEST_SEED"
 )
 
-// patience is the factor of a run that sets none. Limits only end what hangs, so the factor is generous.
+// patience is the default factor. Limits only end what hangs, so the factor is generous.
 const patience = 5
 
-// Patient returns the time limit for an operation that takes d at most on an idle machine. SWITCHBACK_TEST_PATIENCE sets
+// Patient returns the time limit for an operation that takes at most d on an idle machine. SWITCHBACK_TEST_PATIENCE sets
 // the factor, a whole number from 1. A limit ends a test that hangs; no test asserts that something is fast.
 func Patient(d time.Duration) time.Duration {
 	s := os.Getenv(patienceVariable)
@@ -32,7 +32,7 @@ func Patient(d time.Duration) time.Duration {
 	return time.Duration(n) * d
 }
 
-// Context returns the context of a test with the time limit for what takes d at most on an idle machine.
+// Context returns the context of a test with the time limit for what takes at most d on an idle machine.
 func Context(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patient(d))
@@ -40,8 +40,8 @@ func Context(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Seed returns the seed of a test's random inputs and logs it: SWITCHBACK_TEST_SEED, or 1. The same seed makes the same
-// inputs, so a failure of one run is a failure of the next.
+// Seed returns the seed of a test's random inputs and logs it: SWITCHBACK_TEST_SEED, or 1. The same seed gives the same
+// inputs, so a failure can be repeated.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(1)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// FreeAddress returns a loopback address, host:port, on which a server can listen. The port lies below the range that
-// operating systems give to outgoing connections, so none of them takes it before the server starts or while it is down.
+// FreeAddress returns a loopback address, host:port, on which a server can listen. The port is below the range for
+// outgoing connections, so none of them takes it before the server starts or while the server is down.
 func FreeAddress() (string, error) {
 	const low, high = 15000, 32000
 	for range 1000 {

@@ -15,10 +15,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// maxBatch lets the 10 MB record of the bad-input tests through.
+// maxBatch allows the 10 MB record of the bad-input tests.
 const maxBatch = 15 << 20
 
-// Cluster is a client for tests. Its methods are safe to call at the same time.
+// Cluster is a client for tests. Its methods are safe for concurrent use.
 type Cluster struct {
 	addrs []string
 	cl    *kgo.Client
@@ -39,21 +39,21 @@ func Connect(t testing.TB, addrs []string) *Cluster {
 	return &Cluster{addrs: addrs, cl: cl, adm: kadm.NewClient(cl)}
 }
 
-// Addrs are the broker's addresses.
+// Addrs returns the broker's addresses.
 func (c *Cluster) Addrs() []string { return c.addrs }
 
-// Admin is the administration client, for what this package has no words for.
+// Admin returns the administration client, for what this package does not offer.
 func (c *Cluster) Admin() *kadm.Client { return c.adm }
 
-// Unique is a name that no other test run on this cluster uses.
+// Unique returns a name that no other test run on this cluster uses.
 func Unique(prefix string) string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 	return prefix + "-" + hex.EncodeToString(b[:])
 }
 
-// Create makes a topic and returns once the cluster's metadata shows all its
-// partitions with leaders, which is later than the answer to the request.
+// Create creates a topic and returns once the cluster's metadata shows all its partitions with leaders, which happens
+// after the answer to the request.
 func (c *Cluster) Create(ctx context.Context, topic string, partitions int32, settings map[string]string) error {
 	configs := map[string]*string{}
 	for key, value := range maps.All(settings) {
@@ -73,8 +73,7 @@ func (c *Cluster) Create(ctx context.Context, topic string, partitions int32, se
 	})
 }
 
-// Delete removes a topic and returns once the metadata no longer shows it; one
-// that does not exist is no error.
+// Delete deletes a topic and returns once the metadata no longer shows it. A missing topic is no error.
 func (c *Cluster) Delete(ctx context.Context, topic string) error {
 	if _, err := c.adm.DeleteTopic(ctx, topic); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return fmt.Errorf("delete topic %s: %w", topic, err)
@@ -82,12 +81,12 @@ func (c *Cluster) Delete(ctx context.Context, topic string) error {
 	return c.shows(ctx, topic, func(d kadm.TopicDetail) bool { return errors.Is(d.Err, kerr.UnknownTopicOrPartition) })
 }
 
-// shows asks for a topic's metadata until it is as wanted.
+// shows polls a topic's metadata until it is as wanted.
 func (c *Cluster) shows(ctx context.Context, topic string, wanted func(kadm.TopicDetail) bool) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		// Asking for the permitted operations goes past the client's cache.
+		// A request with the permitted operations bypasses the client's cache.
 		details, err := c.adm.ListTopics(kadm.WithAuthorizedOps(ctx), topic)
 		if err == nil && wanted(details[topic]) {
 			return nil
@@ -100,9 +99,9 @@ func (c *Cluster) shows(ctx context.Context, topic string, wanted func(kadm.Topi
 	}
 }
 
-// Produce writes records in order and returns once all are acknowledged; each
-// record then has its partition, offset and timestamp. A record with a partition
-// above zero goes there, every other one where its key says.
+// Produce produces records in order and returns once all are acknowledged; each record then has its partition, offset
+// and timestamp. A record with a partition above zero goes to that partition, every other one to the partition of its
+// key.
 func (c *Cluster) Produce(ctx context.Context, records ...*kgo.Record) error {
 	if err := c.cl.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("produce: %w", err)
@@ -110,8 +109,7 @@ func (c *Cluster) Produce(ctx context.Context, records ...*kgo.Record) error {
 	return nil
 }
 
-// Committed are a group's committed offsets by topic and partition; a group that
-// has never committed has none.
+// Committed returns a group's committed offsets by topic and partition. A group that has never committed has none.
 func (c *Cluster) Committed(ctx context.Context, group string) (map[string]map[int32]int64, error) {
 	offsets, err := c.adm.FetchOffsets(ctx, group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
@@ -127,8 +125,7 @@ func (c *Cluster) Committed(ctx context.Context, group string) (map[string]map[i
 	return out, nil
 }
 
-// partitioner sends a record to its own partition when that is set, else by the
-// hash of its key as every Kafka client does.
+// partitioner uses a record's own partition if it is set, and otherwise the hash of its key, as every Kafka client does.
 type partitioner struct{}
 
 func (partitioner) ForTopic(topic string) kgo.TopicPartitioner {

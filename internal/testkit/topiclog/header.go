@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Header is the text of a record's header, "" when there is none. The second
-// value is how often the header is there: the contract allows one.
+// Header returns the text of a record's header, or "", and how often the header occurs. The contract allows one
+// occurrence.
 func Header(r *kgo.Record, key string) (string, int) {
 	text, n := "", 0
 	for _, h := range r.Headers {
@@ -23,14 +23,12 @@ func Header(r *kgo.Record, key string) (string, int) {
 	return text, n
 }
 
-// Position is a record's place, as the header switchback-source writes it:
-// topic/partition/offset.
+// Position returns a record's position as in the header switchback-source: topic/partition/offset.
 func Position(r *kgo.Record) string {
 	return r.Topic + "/" + strconv.Itoa(int(r.Partition)) + "/" + strconv.FormatInt(r.Offset, 10)
 }
 
-// Describe shows a record for a failure message: where it is, when it was
-// written, its key, the start of its value and its headers.
+// Describe formats a record for a failure message: position, timestamp, key, the start of its value and its headers.
 func Describe(r *kgo.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  key %q  value %s", Position(r), r.Timestamp.UTC().Format("15:04:05.000"), r.Key, start(r.Value))

@@ -10,13 +10,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Read returns every record of a topic that a reader with read_committed sees,
-// from the start of the log to its end at this moment, ordered by partition and
-// offset. Where a transaction is still open before that end, it waits for its
-// end: a broker writes a commit's markers after it has answered the commit, so
-// "committed" and "to be seen" are not the same moment. Records of aborted
-// transactions are not among the result. A topic that does not exist has no
-// records.
+// Read returns every record of a topic that a read_committed reader sees, from the start of the log to its current end,
+// ordered by partition and offset. If a transaction is open before that end, it waits for the transaction's end: a
+// broker writes a commit's markers after it has answered the commit, so a committed record may become visible later.
+// Records of aborted transactions are not returned. A missing topic has no records.
 func (c *Cluster) Read(ctx context.Context, topic string) ([]*kgo.Record, error) {
 	records, err := c.read(ctx, topic)
 	if err != nil {
@@ -35,7 +32,7 @@ func (c *Cluster) read(ctx context.Context, topic string) ([]*kgo.Record, error)
 		start[p] = kgo.NewOffset().AtStart()
 	}
 	cl, err := kgo.NewClient(append(c.readerOptions(),
-		kgo.KeepControlRecords(), // the end of a log is often a transaction's marker: without it the end is never seen
+		kgo.KeepControlRecords(), // a log often ends with a transaction marker, without which the end would never be seen
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: start}))...)
 	if err != nil {
 		return nil, err
@@ -64,7 +61,7 @@ func (c *Cluster) read(ctx context.Context, topic string) ([]*kgo.Record, error)
 	return records, nil
 }
 
-// bounds are the end offsets of the partitions that hold anything.
+// bounds returns the end offsets of the partitions that are not empty.
 func (c *Cluster) bounds(ctx context.Context, topic string) (map[int32]int64, error) {
 	starts, err := c.adm.ListStartOffsets(ctx, topic)
 	if err != nil {

@@ -9,24 +9,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Tail follows topics from their start with read_committed and keeps all it saw,
-// also what is deleted from the log afterwards (a tier is purged behind its
-// consumer).
+// Tail follows topics from their start with read_committed and keeps all records, including those that are deleted from
+// the log afterwards: the consumer deletes the finished records of a tier.
 type Tail struct {
 	mu      sync.Mutex
 	records []*kgo.Record
 	changed chan struct{} // closed and replaced at every batch
 }
 
-// Tail starts to follow topics, which have to exist. The test's cleanup ends it.
+// Tail starts to follow existing topics. The test's cleanup ends it.
 func (c *Cluster) Tail(t testing.TB, topics ...string) *Tail {
 	t.Helper()
 	return c.follow(t, kgo.FetchIsolationLevel(kgo.ReadCommitted()), topics)
 }
 
-// TailUncommitted follows topics as Tail does, and sees the records of open and
-// aborted transactions too: a test that wants to strike in the middle of one has
-// to know when it is.
+// TailUncommitted follows topics like Tail, but also returns the records of open and aborted transactions, for tests
+// that interrupt an open transaction.
 func (c *Cluster) TailUncommitted(t testing.TB, topics ...string) *Tail {
 	t.Helper()
 	return c.follow(t, kgo.FetchIsolationLevel(kgo.ReadUncommitted()), topics)
@@ -61,15 +59,15 @@ func (t *Tail) add(records []*kgo.Record) {
 	t.changed = make(chan struct{})
 }
 
-// Seen are the records so far, in the order in which they arrived.
+// Seen returns the records so far, in the order in which they arrived.
 func (t *Tail) Seen() []*kgo.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.records)
 }
 
-// Until returns the records once enough of them satisfies the test's condition.
-// It fails the test, naming what was waited for, when the context ends first.
+// Until returns the records once they satisfy the test's condition. It fails the test, naming what was waited for, if
+// the context ends first.
 func (t *Tail) Until(ctx context.Context, tb testing.TB, what string, enough func([]*kgo.Record) bool) []*kgo.Record {
 	tb.Helper()
 	for {

@@ -23,13 +23,14 @@ type object struct {
 	}
 }
 
-// Shape is a Polygon or, when it is Multi, a MultiPolygon: the arcs of each ring of each polygon, as [Topology.Line] takes them.
+// Shape is a Polygon or, if Multi is set, a MultiPolygon: the arcs of each ring of each polygon, as arguments of
+// [Topology.Line].
 type Shape struct {
 	Multi    bool
 	Polygons [][][]int
 }
 
-// Parse reads a file whose arcs are quantized differences.
+// Parse parses a file whose arcs are quantized differences.
 func Parse(t testing.TB, text []byte) *Topology {
 	t.Helper()
 	var raw struct {
@@ -49,7 +50,7 @@ func Parse(t testing.TB, text []byte) *Topology {
 	return y
 }
 
-// Shapes returns the polygons of an object. Without one the test fails.
+// Shapes returns the polygons of an object. It fails the test if there are none.
 func (y *Topology) Shapes(t testing.TB, name string) (shapes []Shape) {
 	t.Helper()
 	for _, g := range y.objects[name].Geometries {
@@ -71,7 +72,7 @@ func (y *Topology) Shapes(t testing.TB, name string) (shapes []Shape) {
 	return shapes
 }
 
-// Line returns an arc; ^n is arc n the other way.
+// Line returns an arc; ^n is arc n in the opposite direction.
 func (y *Topology) Line(n int) []orb.Point {
 	line := y.Arcs[max(n, ^n)]
 	if n < 0 {

@@ -136,9 +136,9 @@ func engine(ctx context.Context, image string, download bool) (string, error) {
 	return docker.DaemonHost(ctx)
 }
 
-// publish binds the container's port to a host port that is known beforehand, because the broker has to advertise it.
+// publish binds the container's port to a known host port, because the broker must advertise it.
 func publish(host, port string) testcontainers.CustomizeRequestOption {
-	bind := netip.IPv4Unspecified() // an engine elsewhere, or this program itself in a container
+	bind := netip.IPv4Unspecified() // for a remote engine, or if this program runs in a container
 	if host == "localhost" || host == "127.0.0.1" {
 		bind = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// letter is one dead letter, and what a replay of it writes.
-type letter struct {
+// deadLetter is one dead letter, and what its replay writes.
+type deadLetter struct {
 	dead, back, state, event *kgo.Record
 }
 
-// transactionLetters is how many letters the bare producer sends in one transaction: as many as the replayer.
-const transactionLetters = 2000
+// deadLettersPerTransaction is the number of dead letters in one transaction of the bare producer, the same as the replayer's.
+const deadLettersPerTransaction = 2000
 
-// make builds the i-th letter: a parcel of about 500 bytes.
-func (b *bench) make(i int) (*letter, error) {
+// make builds the ith dead letter: a parcel of about 500 bytes.
+func (b *bench) make(i int) (*deadLetter, error) {
 	x := float64(i%3600)/10 - 180
 	id := fmt.Sprintf("parcel-%d", i)
 	value := fmt.Appendf(nil, `{"type":"Feature","id":%q,"geometry":{"type":"Polygon","coordinates":[[[%.4f,47.1],[%.4f,47.1],[%.4f,47.2],[%.4f,47.2],[%.4f,47.1]]]},`+
@@ -44,7 +44,7 @@ func (b *bench) make(i int) (*letter, error) {
 	if b.foreign {
 		headers = springHeaders(source, at)
 	}
-	l := &letter{dead: &kgo.Record{Topic: b.dlq(), Partition: partition, Key: []byte(id), Value: value, Headers: headers}}
+	l := &deadLetter{dead: &kgo.Record{Topic: b.dlq(), Partition: partition, Key: []byte(id), Value: value, Headers: headers}}
 	back := header.Control{
 		Source: source, HasSource: true, SourceTimestamp: at, ContentHash: c.ContentHash, DeadLetterID: c.DeadLetterID, ReplayID: "replay-20261103T040506Z-1a2b3c4d", ReplayCount: 1,
 	}
@@ -62,7 +62,7 @@ func (b *bench) make(i int) (*letter, error) {
 	return l, err
 }
 
-// springHeaders are those of Spring's DeadLetterPublishingRecoverer, with a stack trace of about a kilobyte.
+// springHeaders returns the headers of Spring's DeadLetterPublishingRecoverer, with a stack trace of about a kilobyte.
 func springHeaders(source header.Position, at time.Time) []kgo.RecordHeader {
 	text := func(name, value string) kgo.RecordHeader {
 		return kgo.RecordHeader{Key: "kafka_dlt-" + name, Value: []byte(value)}
@@ -79,10 +79,10 @@ func springHeaders(source header.Position, at time.Time) []kgo.RecordHeader {
 	}
 }
 
-// die writes the letters to the DLQ.
-func (b *bench) die(ctx context.Context) error {
+// produceDeadLetters produces the dead letters to the DLQ.
+func (b *bench) produceDeadLetters(ctx context.Context) error {
 	var failed error
-	for i := range b.letters {
+	for i := range b.deadLetters {
 		l, err := b.make(i)
 		if err != nil {
 			return err
@@ -99,9 +99,9 @@ func (b *bench) die(ctx context.Context) error {
 	return failed
 }
 
-// bare sends what pick names of each letter, in transactions, with nothing else to do: the records are built as they are
-// needed, which the replayer has to do as well.
-func (b *bench) bare(ctx context.Context, pick func(*letter) []*kgo.Record) (time.Duration, error) {
+// bare produces the records that pick returns for each dead letter, in transactions, and does nothing else. Like the
+// replayer, it builds each record when it is needed.
+func (b *bench) bare(ctx context.Context, pick func(*deadLetter) []*kgo.Record) (time.Duration, error) {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(b.brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.TransactionalID(b.id+"-bare"), kgo.ProducerLinger(0))
 	if err != nil {
@@ -109,11 +109,11 @@ func (b *bench) bare(ctx context.Context, pick func(*letter) []*kgo.Record) (tim
 	}
 	defer cl.Close()
 	began := time.Now()
-	for done := 0; done < b.letters; {
+	for done := 0; done < b.deadLetters; {
 		if err := cl.BeginTransaction(); err != nil {
 			return 0, err
 		}
-		for end := min(done+transactionLetters, b.letters); done < end; done++ {
+		for end := min(done+deadLettersPerTransaction, b.deadLetters); done < end; done++ {
 			l, err := b.make(done)
 			if err != nil {
 				return 0, err
@@ -132,7 +132,8 @@ func (b *bench) bare(ctx context.Context, pick func(*letter) []*kgo.Record) (tim
 	return time.Since(began), nil
 }
 
-// count reads what was put back, and how long that took by the timestamps of the first and the last record.
+// count reads the reinjected records. It returns the time between the timestamps of the first and the last one, and
+// their number.
 func (b *bench) count(ctx context.Context) (time.Duration, int, error) {
 	spans, err := kafka.Spans(ctx, b.client, b.id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// causes are what the letters died of: a few large groups and many small ones, as in life.
+// causes returns the cause of a dead letter. A few causes are frequent and many are rare, as in production.
 func causes(i int) (code, stage, message string) {
 	switch {
 	case i%10 < 6:
@@ -26,7 +26,7 @@ func causes(i int) (code, stage, message string) {
 	}
 }
 
-// fill writes the letters and their states, and returns how many states.
+// fill produces the dead letters and their states, and returns the number of states.
 func fill(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options, begin time.Time) (int, error) {
 	var failed atomic.Pointer[error]
 	produce := func(r *kgo.Record) {
@@ -37,9 +37,9 @@ func fill(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options, b
 		})
 	}
 	states := 0
-	for i := range o.letters {
-		at := begin.Add(time.Duration(float64(o.span) * float64(i) / float64(o.letters))).Truncate(time.Millisecond)
-		produce(letter(src.DLQ, i, at))
+	for i := range o.deadLetters {
+		at := begin.Add(time.Duration(float64(o.span) * float64(i) / float64(o.deadLetters))).Truncate(time.Millisecond)
+		produce(deadLetter(src.DLQ, i, at))
 		if float64(i%1000) < o.states*1000 {
 			states++
 			produce(state(src.Status, i, at))
@@ -61,16 +61,16 @@ func id(i int) string {
 	return fmt.Sprintf("%d-%d-%08x", i%partitions, i/partitions, uint32(i)*2654435761)
 }
 
-// runOf is the run of the pipeline that a letter died in.
+// runOf returns the run of the pipeline that produced a dead letter.
 func runOf(i int) string { return fmt.Sprintf("run-%d", i/10_000) }
 
-// traceparent is the producer's header of a letter.
+// traceparent returns the producer's trace header of a dead letter.
 func traceparent(i int) string {
 	return fmt.Sprintf("00-4bf92f3577b34da6%016x-00f067aa0ba902b7-01", uint64(i)*0x9e3779b97f4a7c15)
 }
 
-// letter is a parcel of Austria or a road, from west to east again and again.
-func letter(topic string, i int, at time.Time) *kgo.Record {
+// deadLetter returns a dead letter with a parcel in Austria or a road. Positions go from west to east repeatedly.
+func deadLetter(topic string, i int, at time.Time) *kgo.Record {
 	west, south := 9.5+float64(i%7919)*7.5/7919, 46.4+float64(i%677)*2.5/677
 	east, north := west+0.001, south+0.001
 	value := fmt.Sprintf(`{"type":"Feature","id":"P-%d","geometry":{"type":"Polygon","coordinates":[[[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f]]]},`+
