@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
@@ -45,8 +46,8 @@ func (a *app) leasing(cmd *cobra.Command) {
 }
 
 // call returns who makes a change, why, and with which lease.
-func (a *app) call(reason string) replay.Call {
-	return replay.Call{By: a.by, Reason: reason, Lease: a.lease}
+func (a *app) call(reason string) operation.Call {
+	return operation.Call{By: a.by, Reason: reason, Lease: a.lease}
 }
 
 // goesOn returns the command that continues a stopped change. The number of remaining dead letters is unknown at that point. For a large
@@ -153,7 +154,7 @@ func (s *sending) register(cmd *cobra.Command) {
 }
 
 // options returns the options of an execution.
-func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
+func (s *sending) options(call operation.Call) (replay.ExecuteOptions, error) {
 	o := s.o
 	o.Call, o.Ramp.Gated = call, s.maxFailed != ""
 	for _, flag := range []struct {

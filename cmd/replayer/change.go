@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // change is a command that only changes the status of dead letters.
@@ -93,7 +94,7 @@ func (a *app) runChange(ctx context.Context, c *change) error {
 	}
 	call := a.call(c.consent.reason)
 	call.IncludingPutBack = c.putBack
-	call.GoOn = a.goesOn(a.changing(c, filter, ""), c.consent.reason)
+	call.ContinueCommand = a.goesOn(a.changing(c, filter, ""), c.consent.reason)
 	confirm := func(letters int) error {
 		if err := a.confirm(ctx, &c.bulk)(letters); err != nil {
 			return err
@@ -233,7 +234,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	}
 	if consent.execute {
 		call := a.call(consent.reason)
-		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), cli.ShellWord(operation)), consent.reason)
+		call.ContinueCommand = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), cli.ShellWord(operation)), consent.reason)
 		result, err := s.Undo(ctx, operation, call, a.confirm(ctx, bulk))
 		return a.changed("undo", call, result, err)
 	}
@@ -251,8 +252,8 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 }
 
 // changed prints the result of a change and the command that undoes it, and returns the error that the command ends with.
-func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err error) error {
-	a.goOnAfterCancel(err, call.GoOn(r.Selected))
+func (a *app) changed(done string, call operation.Call, r replay.ChangeResult, err error) error {
+	a.goOnAfterCancel(err, call.ContinueCommand(r.Selected))
 	if err != nil && r.Transactions == 0 {
 		return changeEnding(r, err)
 	}

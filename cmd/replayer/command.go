@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // Env is the environment of a command: main and tests provide it.
@@ -64,7 +65,7 @@ type app struct {
 	outputGiven bool // -o was given
 	by          string
 	reading     reading
-	lease       replay.LeaseOptions
+	lease       operation.LeaseOptions
 	noColor     bool
 	verbose     bool
 

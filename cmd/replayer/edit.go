@@ -83,7 +83,7 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}
-	o.GoOn = a.goesOn(a.editing(filter, ""), f.consent.reason)
+	o.ContinueCommand = a.goesOn(a.editing(filter, ""), f.consent.reason)
 	result, err := s.Edit(ctx, filter, o)
 	return a.changed("edit", o.Call, result, err)
 }

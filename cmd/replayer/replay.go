@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
@@ -158,7 +159,7 @@ func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o r
 	if f.plan == "" {
 		command = f.goesOn(a, p, letters)
 	}
-	o.GoOn = func(int) string { return command }
+	o.ContinueCommand = func(int) string { return command }
 	return a.execute(ctx, s, p, o)
 }
 
@@ -264,17 +265,17 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
 	bar.clear()
-	if errors.Is(err, replay.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
+	if errors.Is(err, operation.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
 		return err
 	}
 	if written := a.writeResult(p, result); written != nil && err == nil {
 		err = written
 	}
 	if _, stopped := errors.AsType[*replay.StopError](err); stopped || errors.Is(err, replay.ErrRegistry) {
-		command := o.GoOn(p.Letters)
+		command := o.ContinueCommand(p.Letters)
 		fmt.Fprintf(a.env.Err, "Once the cause is fixed, continue with the rest, and with what failed%s:\n  %s\n", counting(command), command)
 	}
-	a.goOnAfterCancel(err, o.GoOn(p.Letters))
+	a.goOnAfterCancel(err, o.ContinueCommand(p.Letters))
 	return ending(result, err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
@@ -249,10 +250,10 @@ func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 // confirm compares the number of dead letters that would change with the one that was shown.
 func (c consent) confirm(letters int) error { return c.check(letters, false) }
 
-func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent) replay.Call {
-	call := replay.Call{By: c.by, Reason: c.reason, Lease: replay.LeaseOptions{Wait: leasePatience}}
+func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent) operation.Call {
+	call := operation.Call{By: c.by, Reason: c.reason, Lease: operation.LeaseOptions{Wait: leasePatience}}
 	if w.GoOn != nil {
-		call.GoOn = w.GoOn(c.by, verb, f, id, c.reason)
+		call.ContinueCommand = w.GoOn(c.by, verb, f, id, c.reason)
 	}
 	return call
 }

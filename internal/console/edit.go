@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
@@ -200,9 +201,9 @@ func (c *Console) doEdit(r *http.Request, said consent) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.begin(r.Context(), "edit", ofOne(v.ID), "", said, func(ctx context.Context, call replay.Call) error {
+	return c.begin(r.Context(), "edit", ofOne(v.ID), "", said, func(ctx context.Context, call operation.Call) error {
 		options.Call, options.Confirm = call, said.confirm
-		options.GoOn = nil // an edit of one dead letter leaves nothing to continue
+		options.ContinueCommand = nil // an edit of one dead letter leaves nothing to continue
 		_, err := c.changes.service.Edit(ctx, ofOne(v.ID), options)
 		return err
 	})

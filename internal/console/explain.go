@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // ExitOf returns the exit code of an error of the services behind the console. The commands use it, too.
@@ -21,7 +22,7 @@ func ExitOf(err error) cli.Exit {
 		return cli.ExitInterrupted
 	case errors.Is(err, replay.ErrReplaysMayWait), errors.Is(err, replay.ErrLeased):
 		return cli.ExitRefused
-	case faults, errors.Is(err, replay.ErrOptions):
+	case faults, errors.Is(err, operation.ErrOptions):
 		return cli.ExitUsage
 	case cancelled:
 		return cli.ExitStopped

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // act executes a form, and returns the address of the page that shows the result.
@@ -92,7 +93,7 @@ func (c *Console) doChange(r *http.Request, said consent) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.begin(r.Context(), string(verb), f, "", said, func(ctx context.Context, call replay.Call) error {
+	return c.begin(r.Context(), string(verb), f, "", said, func(ctx context.Context, call operation.Call) error {
 		_, err := c.changes.service.Change(ctx, f, verb, call, said.confirm)
 		return err
 	})
@@ -100,7 +101,7 @@ func (c *Console) doChange(r *http.Request, said consent) (string, error) {
 
 func (c *Console) doUndo(r *http.Request, said consent) (string, error) {
 	id := r.PathValue("id")
-	return c.begin(r.Context(), "undo", deadletters.Filter{}, id, said, func(ctx context.Context, call replay.Call) error {
+	return c.begin(r.Context(), "undo", deadletters.Filter{}, id, said, func(ctx context.Context, call operation.Call) error {
 		_, err := c.changes.service.Undo(ctx, id, call, said.confirm)
 		return err
 	})
@@ -108,7 +109,7 @@ func (c *Console) doUndo(r *http.Request, said consent) (string, error) {
 
 // begin checks consent and starts an operation other than a replay under a new ID. It returns the page that shows the
 // operation.
-func (c *Console) begin(ctx context.Context, verb string, of deadletters.Filter, undoes string, said consent, do func(context.Context, replay.Call) error) (string, error) {
+func (c *Console) begin(ctx context.Context, verb string, of deadletters.Filter, undoes string, said consent, do func(context.Context, operation.Call) error) (string, error) {
 	if err := said.check(said.expect, numberIsTyped(said.expect)); err != nil {
 		return "", err
 	}

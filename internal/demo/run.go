@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
@@ -142,7 +143,7 @@ func (p *play) fix(ctx context.Context) error {
 		return err
 	}
 	p.replayed, err = service.Execute(ctx, plan, replay.ExecuteOptions{
-		Call: replay.Call{By: actor, Reason: "invalid geometries are flagged now instead of rejected"},
+		Call: operation.Call{By: actor, Reason: "invalid geometries are flagged now instead of rejected"},
 	})
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // Group is a group of dead letters and its share of the traffic.
@@ -150,7 +150,7 @@ func (s *Service) annotate(ctx context.Context, groups []Group) {
 // if the group has no dead letters.
 func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *time.Time) error {
 	if s.foreign {
-		return fmt.Errorf("%w: notes are kept for the pipeline's own DLQ; name this one by --brokers and --topic, without -c", replay.ErrOptions)
+		return fmt.Errorf("%w: notes are kept for the pipeline's own DLQ; name this one by --brokers and --topic, without -c", operation.ErrOptions)
 	}
 	letters, err := s.Count(ctx, dlqindex.Query{Filter: deadletters.Filter{Groups: []string{group}}})
 	if err != nil {

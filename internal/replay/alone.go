@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -40,7 +41,7 @@ func (s *Service) MissingTopics(ctx context.Context) ([]topics.Topic, error) {
 	}
 	plan, err := topics.OfReplayer(s.cfg, int32(len(partitions)))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
+		return nil, fmt.Errorf("%w: %w", operation.ErrOptions, err)
 	}
 	return topics.Missing(ctx, kadm.NewClient(s.client), plan)
 }

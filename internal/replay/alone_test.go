@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -242,7 +243,7 @@ func TestWatch_S4_8_refusesAGroupThatThereIsNot(t *testing.T) {
 		"--watch-group":          {Call: ana("x"), Wait: true},
 	} {
 		_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), o)
-		expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), want), "%+v: %v", o, err)
+		expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), want), "%+v: %v", o, err)
 	}
 	expect.Equal(t, len(w.read("payments")), 0, "records put back")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // Verb is what an operator does with dead letters other than replaying them. It is a closed list (see [Verbs]).
@@ -63,7 +64,7 @@ func (v Verb) unasked() []deadletters.Status {
 
 // Selection returns the filter of a change. Without statuses or IDs, it selects the dead letters that the verb
 // changes unasked. Of the named statuses it keeps those that the verb can change, so that nobody is asked about dead
-// letters that would be left. The error is [ErrOptions] if the verb can change none of them.
+// letters that would be left. The error is [operation.ErrOptions] if the verb can change none of them.
 func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 	if len(f.Statuses) == 0 {
 		if len(f.IDs) == 0 {
@@ -74,7 +75,7 @@ func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 	named, can := f.Statuses, append(v.From(), deadletters.Replaying) // the replay of a dead letter of other software can be ended
 	f.Statuses = slices.DeleteFunc(slices.Clone(named), func(s deadletters.Status) bool { return !slices.Contains(can, s) })
 	if len(f.Statuses) == 0 {
-		return f, fmt.Errorf("%w: %s changes dead letters that are %s, not those that are %s", ErrOptions, v, either(v.From()), either(named))
+		return f, fmt.Errorf("%w: %s changes dead letters that are %s, not those that are %s", operation.ErrOptions, v, either(v.From()), either(named))
 	}
 	return f, nil
 }
@@ -91,9 +92,9 @@ func either(statuses []deadletters.Status) string {
 // Change sets the verb's status for the selected dead letters, with a reason. It can be undone: reopen reverses it
 // until the dead letter is pruned. The next replay closes a reopened superseded dead letter again, unless that replay
 // is forced. A dead letter that cannot be changed is left, with the reason. See [Confirm] for confirm.
-func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c Call, confirm Confirm) (ChangeResult, error) {
+func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c operation.Call, confirm Confirm) (ChangeResult, error) {
 	if !slices.Contains(Verbs(), v) {
-		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", ErrOptions, string(v), Verbs())
+		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", operation.ErrOptions, string(v), Verbs())
 	}
 	f, err := v.Selection(f)
 	if err != nil {
@@ -146,44 +147,45 @@ func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, e
 	})
 }
 
-// NewOperation returns an ID for a change that has not begun (see [Call]).
-func (s *Service) NewOperation(word string) string { return newID(word, s.now()) }
+// NewOperation returns an ID for a change that has not begun (see [operation.Call]).
+func (s *Service) NewOperation(word string) string { return operation.NewID(word, s.now()) }
 
 // beginning checks a call and its filter, chooses the dead letters and describes the operation.
-func (s *Service) beginning(ctx context.Context, word string, f deadletters.Filter, c Call) (operation, *choice, error) {
-	if err := cmp.Or(c.check(), f.Check()); err != nil {
-		return operation{}, nil, err
+func (s *Service) beginning(ctx context.Context, word string, f deadletters.Filter, c operation.Call) (operation.Operation, *choice, error) {
+	if err := cmp.Or(c.Check(), f.Check()); err != nil {
+		return operation.Operation{}, nil, err
 	}
 	chosen, err := s.choose(ctx, f)
 	if err != nil {
-		return operation{}, nil, err
+		return operation.Operation{}, nil, err
 	}
 	op, err := s.operation(word, c, f)
 	return op, chosen, err
 }
 
 // operation describes an operation for its states and audit events.
-func (s *Service) operation(word string, c Call, f deadletters.Filter) (operation, error) {
+func (s *Service) operation(word string, c operation.Call, f deadletters.Filter) (operation.Operation, error) {
 	filter, err := json.Marshal(f)
 	if err != nil {
-		return operation{}, fmt.Errorf("encode the filter: %w", err)
+		return operation.Operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
 	now := s.now()
-	return operation{
-		id: cmp.Or(c.Operation, newID(word, now)), by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", now), reason: c.Reason, filter: string(filter), word: word,
-		leasing: c.Lease, goOn: c.GoOn, putBack: c.IncludingPutBack,
+	return operation.Operation{
+		ID: cmp.Or(c.Operation, operation.NewID(word, now)), Word: word, Pipeline: s.cfg.Pipeline.ID, By: cmp.Or(c.By, s.by), User: s.user,
+		Invocation: operation.NewID("call", now), Reason: c.Reason, Filter: string(filter), Lease: c.Lease,
+		ContinueCommand: c.ContinueCommand, IncludingPutBack: c.IncludingPutBack,
 	}, nil
 }
 
 // changed stages the change of one dead letter, or returns why it is left.
-func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Letter) (decision, error) {
+func (s *Service) changed(op operation.Operation, v Verb, st *standing, l *deadletters.Letter) (decision, error) {
 	prev, why := st.of(l.ID)
 	switch {
 	case why != "":
 		return leave(why), nil
 	case !slices.Contains(v.From(), prev.Status) && !v.ends(prev):
 		return leave(fmt.Sprintf("it is %s%s; %s changes dead letters that are %s", prev.Status, since(prev), v, either(v.From()))), nil
-	case v == Reopen && prev.Destination != "" && !op.putBack:
+	case v == Reopen && prev.Destination != "" && !op.IncludingPutBack:
 		return leave(fmt.Sprintf("it was already put back into %s at %s (by %s) and is not known to have died again: after reopening, a replay sends it a second time; "+
 			"--including-put-back reopens it anyway", prev.Destination, prev.At.Format(time.RFC3339), prev.By)), nil
 	}
@@ -191,9 +193,9 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 }
 
 // stage stages a dead letter's next state and its audit event.
-func (s *Service) stage(op operation, to deadletters.Status, prev deadletters.State, l *deadletters.Letter) (decision, error) {
+func (s *Service) stage(op operation.Operation, to deadletters.Status, prev deadletters.State, l *deadletters.Letter) (decision, error) {
 	prev = prev.Naming(l)
-	next, err := deadletters.Next(prev, deadletters.Change{To: to, Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})
+	next, err := deadletters.Next(prev, deadletters.Change{To: to, Reason: op.Reason, By: op.By, At: s.now(), Operation: op.ID})
 	if err != nil {
 		return decision{}, err
 	}
@@ -230,7 +232,7 @@ type changing struct {
 }
 
 // change executes a change of chosen dead letters. A nil confirm accepts any number.
-func (s *Service) change(ctx context.Context, op operation, places []dlqPlace, confirm Confirm, stage stager) (ChangeResult, error) {
+func (s *Service) change(ctx context.Context, op operation.Operation, places []dlqPlace, confirm Confirm, stage stager) (ChangeResult, error) {
 	c := s.changing(op, places, stage)
 	if len(places) == 0 {
 		return c.result, nil
@@ -244,13 +246,13 @@ func (s *Service) change(ctx context.Context, op operation, places []dlqPlace, c
 	r := &c.result
 	r.Transactions, r.Untouched = c.transactions, c.left.sorted()
 	if r.Changed > 0 { // otherwise no event in the audit topic has the ID
-		r.ID = op.id
+		r.ID = op.ID
 	}
-	s.log.Info("dead letters changed", "operation", op.word, "id", op.id, "changed", r.Changed, "left", r.Left, "error", err)
+	s.log.Info("dead letters changed", "operation", op.Word, "id", op.ID, "changed", r.Changed, "left", r.Left, "error", err)
 	return *r, err
 }
 
-func (s *Service) changing(op operation, places []dlqPlace, stage stager) *changing {
+func (s *Service) changing(op operation.Operation, places []dlqPlace, stage stager) *changing {
 	c := &changing{places: places, stage: stage, result: ChangeResult{Selected: len(places)}}
 	c.execution = execution{service: s, op: op, task: c, letters: len(places)}
 	return c

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -80,13 +81,13 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ 
 // change returns the change of state that the replay makes.
 func (r *replaying) change(to deadletters.Status, reason string) deadletters.Change {
 	op := r.op
-	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, Operation: op.id, At: r.service.now()}
+	return deadletters.Change{To: to, Reason: reason, By: op.By, ReplayID: op.ID, Operation: op.ID, At: r.service.now()}
 }
 
 // closeAs stages that a dead letter is closed, because another one with the same content stands for it.
 func (r *replaying) closeAs(d *staged, other string) error {
 	op := r.op
-	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, header.Clip("same content as "+other+"; "+op.reason, maxReason)))
+	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, header.Clip("same content as "+other+"; "+op.Reason, operation.MaxReason)))
 	if err != nil {
 		return err
 	}
@@ -100,9 +101,9 @@ func (r *replaying) closeAs(d *staged, other string) error {
 // again.
 func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Letter) (err error) {
 	s, op, l := r.service, r.op, d.letter
-	change := r.change(deadletters.Replaying, op.reason)
+	change := r.change(deadletters.Replaying, op.Reason)
 	if topic := cmp.Or(to.Name, r.plan.To); topic != "" {
-		change = r.change(deadletters.Discarded, header.Clip("put back into "+topic+": "+op.reason, maxReason))
+		change = r.change(deadletters.Discarded, header.Clip("put back into "+topic+": "+op.Reason, operation.MaxReason))
 		change.Destination = topic
 	}
 	if d.next, err = deadletters.Next(d.prev, change); err != nil {
@@ -113,7 +114,7 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 		d.next.ReprocessCount = replays
 		d.record = r.to.origins.putBack(s.headers, to, &r.plan.Head, l, value)
 	} else {
-		d.record = r.to.reinjected(s.headers, op.id, l, p.Force)
+		d.record = r.to.reinjected(s.headers, op.ID, l, p.Force)
 		if err := s.sign(d.record); err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 		d.event.Message += ", into " + change.Destination
 	}
 	if p.Force {
-		d.event.Force = op.force
+		d.event.Force = op.Force
 		d.event.Message += ", forced: it may overwrite newer data"
 	}
 	if p.Becomes != "" && p.Shape != unchanged {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
@@ -25,8 +26,8 @@ type EditOptions struct {
 	Rewrite *rewrite.Rewrite
 	// From is the content hash of the bytes that the editor looked at, or [FromLatest]. Empty means the original; a
 	// dead letter that was edited before is then refused, so that nobody overwrites an edit without having seen it.
-	From string
-	Call // for Edit, not for PreviewEdit
+	From           string
+	operation.Call // for Edit, not for PreviewEdit
 	// Confirm receives the number of dead letters before any is changed; nil accepts any number.
 	Confirm Confirm
 }
@@ -149,22 +150,22 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 }
 
 // stageEdit stages the new record of a dead letter with its state and audit event.
-func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *standing) (decision, error) {
+func (s *Service) stageEdit(op operation.Operation, l *deadletters.Letter, e Edited, st *standing) (decision, error) {
 	prev, why := st.of(l.ID)
 	if why != "" {
 		return leave(why), nil
 	}
 	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(header.ProducerHeaders(l.Content.Headers))))
-	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, e.shape)
+	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.By, e.shape)
 	return decision{staged: *d}, nil
 }
 
 // rewritten stages another record of a dead letter, with other bytes.
-func (s *Service) rewritten(op operation, prev deadletters.State, l *deadletters.Letter, hash string, value []byte, headers []kgo.RecordHeader) *staged {
+func (s *Service) rewritten(op operation.Operation, prev deadletters.State, l *deadletters.Letter, hash string, value []byte, headers []kgo.RecordHeader) *staged {
 	d := &staged{letter: l, prev: prev.Naming(l)}
 	d.next = d.prev
-	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = hash, op.reason, op.by, s.now()
-	d.next.Operation, d.next.Before = op.id, prev.Status
+	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = hash, op.Reason, op.By, s.now()
+	d.next.Operation, d.next.Before = op.ID, prev.Status
 	d.record = &kgo.Record{
 		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: value, Timestamp: l.At,
 		Headers: append(headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(l.DLQ.String())}),

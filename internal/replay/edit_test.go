@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -112,7 +113,7 @@ func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
 		expect.That(t, strings.Contains(why[id], want), "%s: %q, want %q", id, why[id], want)
 	}
 	_, err := w.service().Edit(w.ctx(), deadletters.Filter{}, EditOptions{Rewrite: set(t, "a=1")})
-	expect.That(t, errors.Is(err, ErrNoReason), "without a reason: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrNoReason), "without a reason: %v", err)
 }
 
 // An Avro letter is edited as what it says, and written again with the schema that it came with.
@@ -211,7 +212,7 @@ func TestRewrite_S4_8_onlyWhatWasForetold(t *testing.T) {
 	program := fmt.Sprintf(`cat >/dev/null; echo x >>%s; n=$(wc -l <%s); [ "$n" -le 2 ] && echo '{"n":1}' || echo "{\"n\":$n}"`, seen, seen)
 	s, p := w.rewritten(rewrite.Spec{Program: program})
 	_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")})
-	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "giving it again"), "a plan's program is run unasked: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), "giving it again"), "a plan's program is run unasked: %v", err)
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x"), Program: program})
 	expect.That(t, err == nil && r.Reinjected == 0 && r.Left == 2 && strings.Contains(r.Skipped[0].Why, "another value"), "%+v, %v", r, err)
 	expect.Equal(t, len(w.values("payments")), 0, "put back")
@@ -228,5 +229,5 @@ func TestRewrite_S4_8_isChecked(t *testing.T) {
 	expect.That(t, r.Reinjected == 1 && r.Left == 2 && slices.Equal(got, []string{`{"id":1}`}), "%+v, %q", r, got)
 	own := newWorld(t)
 	_, err := own.service().Plan(own.ctx(), deadletters.Filter{}, PlanOptions{Rewrite: rewrite.Spec{Set: []string{"a=1"}}})
-	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "replayer edit"), "%v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), "replayer edit"), "%v", err)
 }

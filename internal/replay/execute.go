@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
@@ -39,14 +40,14 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		return Result{}, err
 	}
 	if p.Rewrite.Program != o.Program {
-		return Result{}, fmt.Errorf("%w: the plan runs a program on each value; confirm it by giving it again with --filter: %s", ErrOptions, p.Rewrite.Program)
+		return Result{}, fmt.Errorf("%w: the plan runs a program on each value; confirm it by giving it again with --filter: %s", operation.ErrOptions, p.Rewrite.Program)
 	}
 	o.Operation = p.ID
 	op, err := s.operation(string(control.JobReplay), o.Call, p.Filter)
 	if err != nil {
 		return Result{}, err
 	}
-	op.plan, op.force = p.Checksum, p.Force
+	op.Plan, op.Force = p.Checksum, p.Force
 	r := &replaying{plan: p, to: to, rewrite: rewrite, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
 	r.execution = execution{service: s, task: r, letters: p.Letters, op: op}
 	if err := r.checkSubject(ctx); err != nil {
@@ -68,13 +69,13 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	return r.result, err
 }
 
-// Owns refuses a plan for the topics of another pipeline, with [ErrOptions].
+// Owns refuses a plan for the topics of another pipeline, with [operation.ErrOptions].
 func (s *Service) Owns(p *plan.Plan) error {
 	if p.Source == s.cfg.Source.Topic && p.DLQ == s.cfg.Topics.DLQ {
 		return nil
 	}
 	return fmt.Errorf("%w: the plan is for %s from %s, but this pipeline has %s and %s; name the file of pipeline %s with -c",
-		ErrOptions, p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ, p.Pipeline)
+		operation.ErrOptions, p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ, p.Pipeline)
 }
 
 // replaying executes a plan.

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -196,13 +197,13 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
 	_, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("  ")})
-	expect.That(t, errors.Is(err, ErrNoReason), "no reason: %v", err)
-	for _, o := range []ExecuteOptions{{Call: ana(strings.Repeat("x", maxReason+1))}, {Call: ana("\xff")}, {Call: ana("x"), Rate: -1}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: -1}}} {
+	expect.That(t, errors.Is(err, operation.ErrNoReason), "no reason: %v", err)
+	for _, o := range []ExecuteOptions{{Call: ana(strings.Repeat("x", operation.MaxReason+1))}, {Call: ana("\xff")}, {Call: ana("x"), Rate: -1}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: -1}}} {
 		_, err := s.Execute(w.ctx(), plan, o)
-		expect.That(t, errors.Is(err, ErrOptions), "%+v: %v", o, err)
+		expect.That(t, errors.Is(err, operation.ErrOptions), "%+v: %v", o, err)
 	}
 	_, err = s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "a b"})
-	expect.That(t, errors.Is(err, ErrOptions), "replay id with a blank: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions), "replay id with a blank: %v", err)
 	_, err = s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{})
 	expect.That(t, err != nil, "an unknown status is accepted")
 	plan.Source = "others"

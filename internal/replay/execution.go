@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // execution carries out an operation on dead letters: a replay, a discard, an edit, an undo. It runs in sessions. A
@@ -22,8 +23,9 @@ import (
 //  6. wait: for the consumer's outcomes
 type execution struct {
 	service      *Service
-	op           operation
+	op           operation.Operation
 	task         task
+	lease        *lease
 	job          *job
 	letters      int // chosen
 	settled      int // of them, in reading order, with a final decision
@@ -71,7 +73,7 @@ type limits struct {
 func (x *execution) run(ctx context.Context) error {
 	l := x.service.newLease(x.op)
 	x.job = x.service.newJob(x.op, l.record.Token, x.letters)
-	x.op.lease, l.job = l, x.job
+	x.lease, l.job = l, x.job
 	defer l.release(ctx)
 	err := x.cancelled(x.service.persist(ctx, l, x.session, x.task.lostBroker))
 	if err != nil && x.undecided > 0 {
@@ -83,7 +85,7 @@ func (x *execution) run(ctx context.Context) error {
 
 // session runs one writer, from the fencing to the end of the dead letters or the loss of the broker.
 func (x *execution) session(ctx context.Context) error {
-	w, st, err := x.service.startWriter(ctx, x.op)
+	w, st, err := x.service.startWriter(ctx, x.op, x.lease)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (x *execution) work(ctx context.Context, w *writer, st *standing) error {
 		return err
 	}
 	if !x.begun && !begun {
-		w.trail.own = x.service.begin(x.op, x.letters)
+		w.trail.own = x.op.Started(x.service.now(), x.letters)
 	}
 	s := &session{execution: x, writer: w, standing: st}
 	for _, read := range x.task.rest() {

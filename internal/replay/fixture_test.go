@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -96,7 +97,7 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 func inMemory() dlqindex.Options { return dlqindex.Options{Place: dlqindex.InMemory} }
 
 // ana is a call of the operator of most tests.
-func ana(reason string) Call { return Call{By: "ana", Reason: reason} }
+func ana(reason string) operation.Call { return operation.Call{By: "ana", Reason: reason} }
 
 func (w *world) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(w.t.Context(), testrun.Patient(time.Minute))

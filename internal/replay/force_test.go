@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -146,7 +147,7 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	for _, o := range p.Outlook() {
 		expect.That(t, !o.Overwrites || !o.Superseded && o.Example == "old", "%+v", o)
 	}
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed")}); !errors.Is(err, ErrOptions) || len(w.sent()) > 0 {
+	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed")}); !errors.Is(err, operation.ErrOptions) || len(w.sent()) > 0 {
 		t.Errorf("applied without consent: %v, %v", err, w.sent())
 	}
 	must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}))(t)
@@ -196,20 +197,20 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 	w.dieMany(1)
 	s := w.service()
 	for name, o := range map[string]PlanOptions{
-		"another topic": {Force: "x", To: "elsewhere"}, "long reason": {Force: strings.Repeat("x", maxReason+1)}, "blank reason": {Force: " "},
+		"another topic": {Force: "x", To: "elsewhere"}, "long reason": {Force: strings.Repeat("x", operation.MaxReason+1)}, "blank reason": {Force: " "},
 	} {
 		_, err := s.Plan(w.ctx(), deadletters.Filter{}, o)
-		expect.That(t, errors.Is(err, ErrOptions), "%s: %v", name, err)
+		expect.That(t, errors.Is(err, operation.ErrOptions), "%s: %v", name, err)
 	}
 	forced := w.planWith(s, deadletters.Filter{}, PlanOptions{Force: "x"})
 	_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), ForceVersion: true})
-	expect.That(t, errors.Is(err, ErrOptions), "a plan that is not forced: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions), "a plan that is not forced: %v", err)
 	w.cfg.Ordering.Mode = config.OrderingNone
 	none := w.service()
 	_, err = none.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"})
-	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "ordering.mode: none"), "no order, plan: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), "ordering.mode: none"), "no order, plan: %v", err)
 	_, err = none.Execute(w.ctx(), forced, ExecuteOptions{Call: ana("x"), ForceVersion: true})
-	expect.That(t, errors.Is(err, ErrOptions), "no order, apply: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions), "no order, apply: %v", err)
 	sent := w.sent()
 	expect.That(t, len(sent) == 0, "put back: %v", sent)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -166,7 +167,7 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	expect.That(t, report.Attempted == 7 && report.Elsewhere == 7 && report.FailedAgain == 0, "status: %+v", report)
 	for _, o := range []ExecuteOptions{{Call: ana("x"), Wait: true}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: 1}}, {Call: ana("x"), Ramp: ramp.Ramp{Gated: true}}} {
 		_, err := s.Execute(w.ctx(), p, o)
-		expect.That(t, errors.Is(err, ErrOptions), "awaiting the consumer, %+v: %v", o, err)
+		expect.That(t, errors.Is(err, operation.ErrOptions), "awaiting the consumer, %+v: %v", o, err)
 	}
 	for _, rec := range w.read("elsewhere") {
 		want := kgo.StickyKeyPartitioner(nil).ForTopic("x").Partition(&kgo.Record{Key: rec.Key}, 5)

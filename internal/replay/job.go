@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // job keeps the record of one execution in the control topic. The execution reports its progress to the job and obeys
@@ -24,14 +25,14 @@ type job struct {
 }
 
 // newJob returns the job of an operation on the given number of dead letters. run is the token of the lease.
-func (s *Service) newJob(op operation, run string, letters int) *job {
+func (s *Service) newJob(op operation.Operation, run string, letters int) *job {
 	now := s.now()
 	record := control.Job{
-		ID: op.id, Run: run, Kind: control.JobKind(op.word), State: control.JobRunning, By: op.by, Reason: op.reason, Began: now, Heard: now,
+		ID: op.ID, Run: run, Kind: control.JobKind(op.Word), State: control.JobRunning, By: op.By, Reason: op.Reason, Began: now, Heard: now,
 		JobCounts: control.JobCounts{Letters: letters, NotReached: letters},
 	}
-	if op.goOn != nil {
-		record.Command = op.goOn(letters)
+	if op.ContinueCommand != nil {
+		record.Command = op.ContinueCommand(letters)
 	}
 	return &job{service: s, record: record, heard: make(chan struct{})}
 }

@@ -61,7 +61,7 @@ func (w *world) slowly(n int) (p *plan.Plan, ended <-chan error, release chan<- 
 	s := w.service()
 	p = w.plan(s, deadletters.Filter{})
 	o := ExecuteOptions{Call: ana("AREA mapped"), Ramp: ramp.Ramp{Canary: 1, Factor: 1}}
-	o.GoOn = func(letters int) string { return fmt.Sprintf("replayer replay --expect %d", letters) }
+	o.ContinueCommand = func(letters int) string { return fmt.Sprintf("replayer replay --expect %d", letters) }
 	end := make(chan error, 1)
 	go func() {
 		_, err := s.Execute(w.ctx(), p, o)
@@ -111,7 +111,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	w.dieMany(12)
 	s, p := w.planned()
 	call := ana("AREA mapped")
-	call.GoOn = func(int) string { return "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'" }
+	call.ContinueCommand = func(int) string { return "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'" }
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
 	_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: call, Ramp: ramp.Ramp{Canary: 2}})
 	_, stopped := errors.AsType[*StopError](err)
@@ -119,7 +119,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	look := w.look(w.service().Overview())
 	must.That(t, len(look.Jobs) == 1 && look.Finished == 0, "%+v", look)
 	j := look.Jobs[0]
-	expect.That(t, j.ID == "r1" && j.State == control.JobStopped && j.By == "ana" && j.Letters == 12 && j.NotReached == 10 && strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") && j.Command == call.GoOn(12),
+	expect.That(t, j.ID == "r1" && j.State == control.JobStopped && j.By == "ana" && j.Letters == 12 && j.NotReached == 10 && strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") && j.Command == call.ContinueCommand(12),
 		"%+v", j)
 	must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}))(t)
 	look = w.look(w.service().Overview())
@@ -178,9 +178,9 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	go func() {
 		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 			if *decided++; *decided == inBatch+1 { // of the batch that is prepared while the first is written
-				w.order(control.PauseJob, op.id)
+				w.order(control.PauseJob, op.ID)
 				eventually.Until(w.ctx(), w.t, "the order is heard", func() (bool, string) {
-					j := w.job(op.id)
+					j := w.job(op.ID)
 					return j.Why == "paused by bo", fmt.Sprintf("%+v", j)
 				})
 			}
@@ -188,9 +188,9 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 		})
 		end <- err
 	}()
-	j := w.jobIs(op.id, control.JobPaused)
+	j := w.jobIs(op.ID, control.JobPaused)
 	expect.That(w.t, j.Done == inBatch && j.NotReached == behind, "while it pauses: %+v", j)
-	return op.id, decided, end
+	return op.ID, decided, end
 }
 
 // What was prepared before a pause is decided again after it, and counted once.
@@ -223,7 +223,7 @@ func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
 	s := w.service()
 	s.now = time.Now // the life of a lease is counted by it
 	call := ana("x")
-	call.GoOn = func(int) string { return "replayer replay" }
+	call.ContinueCommand = func(int) string { return "replayer replay" }
 	ended := w.canary(s, call, 1)
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		w.broker.KeepControl()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // ErrNoJob marks an ID that no job has. Match it with errors.Is.
@@ -72,7 +73,7 @@ func (s *Service) died(j *control.Job, st *standing) {
 // transaction and ends; committed changes stay. OrderJob returns a [JobOrderError] if no process can obey. The record
 // of the job then contains the command that continues it.
 func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobVerb) (control.Job, error) {
-	if err := checkActor(by); err != nil {
+	if err := operation.CheckActor(by); err != nil {
 		return control.Job{}, err
 	}
 	j, err := s.Job(ctx, id)

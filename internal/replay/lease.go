@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -26,13 +27,6 @@ func (e *LeasedError) Error() string {
 
 // Is makes errors.Is(err, ErrLeased) true.
 func (e *LeasedError) Is(target error) bool { return target == ErrLeased }
-
-// LeaseOptions says what to do if another replayer is running (docs/decisions/0002).
-type LeaseOptions struct {
-	TakeOver bool                // end the other replayer
-	Wait     time.Duration       // how long to wait for the other replayer to end; 0 does not wait
-	Waiting  func(holder string) // called once for each replayer that this one waits for; may be nil
-}
 
 const (
 	leaseRenewal = 2 * time.Second  // time between two renewals
@@ -56,13 +50,13 @@ type lease struct {
 	done      sync.WaitGroup
 }
 
-func (s *Service) newLease(op operation) *lease {
-	token := newID("lease", s.now())
+func (s *Service) newLease(op operation.Operation) *lease {
+	token := operation.NewID("lease", s.now())
 	return &lease{
-		service: s, waiting: op.leasing.Waiting,
-		state: leaseState{token: token, life: s.leaseLife, takeOver: op.leasing.TakeOver, wait: op.leasing.Wait, began: time.Now()},
+		service: s, waiting: op.Lease.Waiting,
+		state: leaseState{token: token, life: s.leaseLife, takeOver: op.Lease.TakeOver, wait: op.Lease.Wait, began: time.Now()},
 		record: control.Lease{
-			Token: token, Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
+			Token: token, Owner: op.By + " on " + hostName(), Operation: op.ID, Purpose: op.Word + ": " + op.Reason, Since: s.now(),
 		},
 		end: func(err error) { s.log.Warn("continuing without a lease", "error", err) }, // default for a short command
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -25,12 +26,12 @@ import (
 )
 
 // takingOver is the call of an operator who ends the replayer that is at work.
-func takingOver(by, reason string) Call {
-	return Call{By: by, Reason: reason, Lease: LeaseOptions{TakeOver: true}}
+func takingOver(by, reason string) operation.Call {
+	return operation.Call{By: by, Reason: reason, Lease: operation.LeaseOptions{TakeOver: true}}
 }
 
 // canary replays everything and waits until the first letters, which are judged before the others go, are sent.
-func (w *world) canary(s *Service, c Call, letters int) <-chan error {
+func (w *world) canary(s *Service, c operation.Call, letters int) <-chan error {
 	w.t.Helper()
 	p := w.plan(s, deadletters.Filter{})
 	ended, sent := make(chan error, 1), make(chan struct{}, 1)
@@ -74,11 +75,11 @@ func TestService_C4_twoCallsAtOnce(t *testing.T) {
 	}()
 	<-gating
 	one := deadletters.Filter{IDs: []string{"letter-9"}}
-	if _, err := s.Change(w.ctx(), one, Discard, Call{By: "bo", Reason: "x"}, nil); !errors.Is(err, ErrLeased) {
+	if _, err := s.Change(w.ctx(), one, Discard, operation.Call{By: "bo", Reason: "x"}, nil); !errors.Is(err, ErrLeased) {
 		t.Errorf("the second: %v", err)
 	}
 	waits := make(chan string, 1)
-	third := Call{By: "cy", Reason: "not wanted", Lease: LeaseOptions{Wait: time.Minute, Waiting: func(holder string) { waits <- holder }}}
+	third := operation.Call{By: "cy", Reason: "not wanted", Lease: operation.LeaseOptions{Wait: time.Minute, Waiting: func(holder string) { waits <- holder }}}
 	last := make(chan error, 1)
 	go func() {
 		_, err := s.Change(w.ctx(), one, Escalate, third, nil)
@@ -134,7 +135,7 @@ func refused(r kmsg.Request, why *kerr.Error) kmsg.Response {
 // held is a lease that is signed and renewed.
 func (w *world) held(s *Service) *lease {
 	w.t.Helper()
-	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	l := s.newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
 	w.t.Cleanup(func() { l.release(w.ctx()) })
 	must.Do(w.t, l.await(w.ctx()))
 	must.Do(w.t, l.take(w.ctx()))
@@ -159,7 +160,7 @@ func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		return refused(r, kerr.PolicyViolation), nil, true
 	})
-	l := w.service().newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	l := w.service().newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
 	defer l.release(w.ctx())
 	must.Do(t, l.await(w.ctx()))
 	must.That(t, l.take(w.ctx()) != nil, "the broker took the signature")
@@ -170,7 +171,7 @@ func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
 		must.Do(t, l.take(w.ctx()))
 		w.renewed(l)
 	}
-	err := w.service().newLease(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx())
+	err := w.service().newLease(operation.Operation{ID: "op-c", By: "cy", Word: "discard", Reason: "y"}).await(w.ctx())
 	expect.That(t, errors.Is(err, ErrLeased), "another replayer, without --take-over: %v", err)
 }
 
@@ -202,7 +203,7 @@ func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
 	s.leaseLife = 500 * time.Millisecond
-	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	l := s.newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
 	ended := make(chan error, 1)
 	l.end = func(err error) { ended <- err }
 	must.Do(t, l.take(w.ctx()))
@@ -237,9 +238,9 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
 				run := s.changing(op, chosen.places, stage)
-				run.job, run.op.lease = s.newJob(op, "", run.letters), s.newLease(op)
+				run.job, run.lease = s.newJob(op, "", run.letters), s.newLease(op)
 				must.Do(t, run.session(w.ctx()))
-				run.op.lease.release(w.ctx())
+				run.lease.release(w.ctx())
 				expect.That(t, run.result.Changed == 3 && run.result.Left == 0, "changed %d, left %+v", run.result.Changed, run.result.LeftBy)
 			}
 			expect.Equal(t, len(w.operations())-began, 1, "beginnings of the operation in the audit trail")
@@ -290,7 +291,7 @@ func TestLease_C4_whoWasTakenOverEnds(t *testing.T) {
 func TestPersist_C4_namesWhoTookOver(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
-	l := s.newLease(operation{})
+	l := s.newLease(operation.Operation{})
 	err := s.persist(w.ctx(), l, func(context.Context) error { return errLost }, func(error) { l.end(&takenOverError{isBobs, ErrFenced}) })
 	expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm"), "%v", err)
 }
@@ -309,7 +310,7 @@ func TestLease_C4_triesOnceMoreAfterALongSleep(t *testing.T) {
 	s := w.service()
 	lines := make(said, 100)
 	s.log, s.leaseLife, s.leaseRenewal = slog.New(slog.NewTextHandler(lines, nil)), testrun.Patient(500*time.Millisecond), testrun.Patient(300*time.Millisecond)
-	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	l := s.newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
 	l.end = func(err error) { t.Error(err) }
 	defer l.release(w.ctx())
 	must.Do(t, l.take(w.ctx()))
@@ -342,7 +343,7 @@ func TestLease_C4_whoWaitsGoesOnWaiting(t *testing.T) {
 		return nil, nil, false
 	})
 	c := ana("x")
-	c.Lease = LeaseOptions{Wait: time.Hour}
+	c.Lease = operation.LeaseOptions{Wait: time.Hour}
 	r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, c, nil)
 	expect.That(t, err == nil && r.Changed == 3, "%+v, %v", r, err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/jsonschema"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) findLike(ctx context.Context, spec *rewrite.Spec) error {
 	}
 	spans, err := kafka.Spans(ctx, s.client, spec.Like)
 	if errors.Is(err, kafka.ErrNoTopic) {
-		err = fmt.Errorf("%w: --like: there is no topic %s", ErrOptions, spec.Like)
+		err = fmt.Errorf("%w: --like: there is no topic %s", operation.ErrOptions, spec.Like)
 	}
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (s *Service) findLike(ctx context.Context, spec *rewrite.Spec) error {
 		return err
 	}
 	if spec.LikeRecords == 0 {
-		return fmt.Errorf("%w: --like: none of the newest records of %s is JSON or can be decoded with --registry; there is nothing to compare with", ErrOptions, spec.Like)
+		return fmt.Errorf("%w: --like: none of the newest records of %s is JSON or can be decoded with --registry; there is nothing to compare with", operation.ErrOptions, spec.Like)
 	}
 	spec.Schema, err = guess.Schema()
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -22,7 +23,7 @@ var ErrReplaysMayWait = errors.New("a replay may still be among the records that
 func onlyReplaying(f deadletters.Filter) (deadletters.Filter, error) {
 	replaying := []deadletters.Status{deadletters.Replaying}
 	if len(f.Statuses) > 0 && !slices.Equal(f.Statuses, replaying) {
-		return f, fmt.Errorf("%w: lost replays have the status replaying, but statuses %v were selected", ErrOptions, f.Statuses)
+		return f, fmt.Errorf("%w: lost replays have the status replaying, but statuses %v were selected", operation.ErrOptions, f.Statuses)
 	}
 	f.Statuses = replaying
 	return f, f.Check()
@@ -43,7 +44,7 @@ func (s *Service) LostSelection(ctx context.Context, f deadletters.Filter) (dead
 // it, so a lost replay never gets one: its record was deleted with its topic, or by retention, before the consumer
 // read it (docs/decisions/0089). ReopenLost reads the states before the offsets, and again before it changes them. It
 // leaves a dead letter that was replayed in between.
-func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, confirm Confirm) (ChangeResult, error) {
+func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c operation.Call, confirm Confirm) (ChangeResult, error) {
 	f, err := onlyReplaying(f)
 	if err != nil {
 		return ChangeResult{}, err
@@ -62,7 +63,7 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, 
 
 // reopenedLost stages the change of one dead letter if its state is unchanged since the offsets were read. Otherwise
 // it returns why the letter is left.
-func (s *Service) reopenedLost(op operation, before, now *standing, l *deadletters.Letter) (decision, error) {
+func (s *Service) reopenedLost(op operation.Operation, before, now *standing, l *deadletters.Letter) (decision, error) {
 	prev, why := now.of(l.ID)
 	if why != "" {
 		return leave(why), nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -47,7 +48,7 @@ func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) 
 		return o, nil
 	}
 	if t := o.target(ctx, p.To); t.Refused != "" {
-		return nil, fmt.Errorf("%w: --to %s: %s", ErrOptions, p.To, t.Refused)
+		return nil, fmt.Errorf("%w: --to %s: %s", operation.ErrOptions, p.To, t.Refused)
 	}
 	return o, nil
 }
@@ -111,13 +112,12 @@ func (o *origins) target(ctx context.Context, name string) target.Topic {
 
 // forbidden returns why dead letters must not go to a topic, whatever its settings, or "".
 func (o *origins) forbidden(name string) string {
-	bad := func(r rune) bool { return !plain(r) }
 	switch {
 	case name == o.topics.DLQ:
 		return "it is the DLQ itself"
 	case name == o.topics.DLQStatus, name == o.topics.Audit, name == o.topics.Control:
 		return "the replayer keeps its states of this DLQ there"
-	case name == "." || name == ".." || strings.ContainsFunc(name, bad):
+	case name == "." || name == ".." || !operation.Plain(name):
 		return "it is not a topic name"
 	case strings.HasPrefix(name, "__"):
 		return "it is an internal topic of Kafka"

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -215,17 +216,17 @@ func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
 		"features.governance", "features.retry-2s", "features.retry-8s", "features.retry-60s", "features.retry-1h", "features.retry-1500ms",
 	} {
 		_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: to})
-		expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "belongs to this pipeline ("), "%s: %v", to, err)
+		expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), "belongs to this pipeline ("), "%s: %v", to, err)
 	}
 	_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: "__consumer_offsets"})
-	expect.That(t, errors.Is(err, ErrOptions), "a topic of Kafka's own: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions), "a topic of Kafka's own: %v", err)
 	roads := []string{"roads.state", "roads.ledger", "roads.audit", "roads.dlq-status", "roads.governance", "roads.control", "roads.retry-2s"}
 	free := []string{"roads", "lone.state", "roads.retry-none"}
 	must.Get(w.log.Admin().CreateTopics(w.ctx(), 1, 1, nil, append(free, roads...)...))(t)
 	for _, to := range append(free, roads...) {
 		_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: to})
 		kept := slices.Contains(roads, to)
-		expect.That(t, errors.Is(err, ErrOptions) == kept && (!kept || strings.Contains(err.Error(), to+" belongs to the pipeline of roads")), "%s: %v", to, err)
+		expect.That(t, errors.Is(err, operation.ErrOptions) == kept && (!kept || strings.Contains(err.Error(), to+" belongs to the pipeline of roads")), "%s: %v", to, err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -246,7 +247,7 @@ func TestOverview_S4_10_pace(t *testing.T) {
 func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	w := parallel(t)
 	holder := w.service()
-	lease := holder.newLease(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
+	lease := holder.newLease(operation.Operation{ID: "replay-1", By: "jo", Reason: "the fix", Word: "replay"})
 	must.Do(t, lease.take(w.ctx()))
 	s := w.service()
 	look := w.look(s.Overview())

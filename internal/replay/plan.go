@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/internal/replay/target"
@@ -84,7 +85,7 @@ type going struct {
 
 // prepare chooses the dead letters of a plan and writes its head.
 func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (*planning, error) {
-	if err := cmp.Or(f.Check(), checkActor(o.By), checkReplayID(o.ID), s.checkForce(o.Force, o.To)); err != nil {
+	if err := cmp.Or(f.Check(), operation.CheckActor(o.By), operation.CheckID(o.ID), s.checkForce(o.Force, o.To)); err != nil {
 		return nil, err
 	}
 	to, err := s.aimed(ctx, o)
@@ -108,7 +109,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	p.head = plan.Head{
-		ID: cmp.Or(o.ID, newID("replay", now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
+		ID: cmp.Or(o.ID, operation.NewID("replay", now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
 		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Force: o.Force, KeepTimestamp: o.KeepTimestamp, Rewrite: o.Rewrite,
 	}
 	if passedOver {

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -59,8 +60,8 @@ func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResu
 //
 // Prune also removes the memory that the content of a dead letter was put back. If the same content dies again, a
 // replay puts it back again.
-func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneResult, error) {
-	if err := c.check(); err != nil {
+func (s *Service) Prune(ctx context.Context, before time.Time, c operation.Call) (PruneResult, error) {
+	if err := c.Check(); err != nil {
 		return PruneResult{}, err
 	}
 	p, err := s.newPrune(before)
@@ -74,22 +75,22 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneRes
 	if err != nil {
 		return PruneResult{}, err
 	}
-	p.result.ID = op.id
-	op.lease = s.newLease(op)
-	ctx, op.lease.end = context.WithCancelCause(ctx)
-	defer op.lease.end(nil)
-	defer op.lease.release(ctx)
-	w, st, err := s.startWriter(ctx, op)
+	p.result.ID = op.ID
+	l := s.newLease(op)
+	ctx, l.end = context.WithCancelCause(ctx)
+	defer l.end(nil)
+	defer l.release(ctx)
+	w, st, err := s.startWriter(ctx, op, l)
 	if err != nil {
 		return p.result, err
 	}
 	defer w.close()
-	err = p.remove(ctx, w, st, op)
+	err = p.remove(ctx, w, st, op, l)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	if errors.Is(err, ErrFenced) {
-		_, err = op.lease.fenced(ctx, err)
+		_, err = l.fenced(ctx, err)
 	}
 	return p.result, err
 }
@@ -105,12 +106,12 @@ type pruning struct {
 
 // remove deletes records before states. If it stops in between, the next pruning finds a state without its record. In
 // the other order, a dead letter without its state would be pending again.
-func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operation) error {
+func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operation.Operation, l *lease) error {
 	if err := p.survey(ctx, st); err != nil {
 		return err
 	}
-	w.trail.own = p.service.begin(op, p.resolvedOf(st))
-	if err := p.deleteRecords(ctx, w, op.lease); err != nil {
+	w.trail.own = op.Started(p.service.now(), p.resolvedOf(st))
+	if err := p.deleteRecords(ctx, w, l); err != nil {
 		return err
 	}
 	if err := p.forget(ctx, w, st, op); err != nil {
@@ -122,7 +123,7 @@ func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operat
 
 func (s *Service) newPrune(before time.Time) (*pruning, error) {
 	if before.After(s.now()) {
-		return nil, fmt.Errorf("%w: resolved before %s: this time is in the future", ErrOptions, before.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: resolved before %s: this time is in the future", operation.ErrOptions, before.Format(time.RFC3339))
 	}
 	return &pruning{
 		service: s, starts: map[int32]int64{}, floors: map[int32]int64{}, present: map[idKey]bool{},
@@ -241,7 +242,7 @@ func forgotten(r *deadletters.StateRecord) *deadletters.Letter {
 }
 
 // forget writes a tombstone and an audit event for each removed dead letter.
-func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operation) error {
+func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operation.Operation) error {
 	var batch []staged
 	commit := func() error {
 		if len(batch) == 0 {

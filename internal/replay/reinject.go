@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -27,13 +28,13 @@ type destination struct {
 // aimed returns the destination of a plan.
 func (s *Service) aimed(ctx context.Context, o PlanOptions) (destination, error) {
 	if o.KeepTimestamp && !s.alone {
-		return destination{}, fmt.Errorf("%w: --keep-timestamp is for a DLQ without a pipeline: a pipeline's headers carry the time", ErrOptions)
+		return destination{}, fmt.Errorf("%w: --keep-timestamp is for a DLQ without a pipeline: a pipeline's headers carry the time", operation.ErrOptions)
 	}
 	if !s.alone {
 		return s.destination(ctx, o.To)
 	}
 	if o.MaxReplays < 0 {
-		return destination{}, fmt.Errorf("%w: --max-replays is %d; it cannot be negative", ErrOptions, o.MaxReplays)
+		return destination{}, fmt.Errorf("%w: --max-replays is %d; it cannot be negative", operation.ErrOptions, o.MaxReplays)
 	}
 	if err := s.keptByOthers(ctx, o.To); err != nil {
 		return destination{}, err
@@ -49,10 +50,10 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 		return destination{topic: s.cfg.Source.Topic}, nil
 	}
 	if path := s.cfg.OwnTopic(to); path != "" {
-		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
+		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", operation.ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	if strings.HasPrefix(to, "__") {
-		return destination{}, fmt.Errorf("%w: %s has the name of an internal topic of Kafka; check --to", ErrOptions, to)
+		return destination{}, fmt.Errorf("%w: %s has the name of an internal topic of Kafka; check --to", operation.ErrOptions, to)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
 	if errors.Is(err, kafka.ErrNoTopic) {
@@ -79,7 +80,7 @@ func (s *Service) keptByOthers(ctx context.Context, to string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", ErrOptions, to, source)
+	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", operation.ErrOptions, to, source)
 }
 
 // partition returns the partition that a dead letter goes to: its own, or in another topic the one of its key, as Kafka's

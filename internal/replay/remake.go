@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
@@ -125,11 +126,11 @@ func (s *Service) rewriteOf(spec rewrite.Spec) (*rewrite.Rewrite, error) {
 		return nil, nil
 	}
 	if !s.alone {
-		return nil, fmt.Errorf("%w: a replay does not change the values of a pipeline's dead letters; use replayer edit, which keeps the new values, then replay them", ErrOptions)
+		return nil, fmt.Errorf("%w: a replay does not change the values of a pipeline's dead letters; use replayer edit, which keeps the new values, then replay them", operation.ErrOptions)
 	}
 	r, err := rewrite.New(spec)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
+		return nil, fmt.Errorf("%w: %w", operation.ErrOptions, err)
 	}
 	return r, nil
 }
@@ -239,14 +240,14 @@ func (s *Service) findSubject(ctx context.Context, spec *rewrite.Spec) (err erro
 }
 
 // latestSchema returns the ID of the latest schema of a subject. It returns [ErrRegistry] if the registry does not
-// answer, and otherwise [ErrOptions].
+// answer, and otherwise [operation.ErrOptions].
 func (s *Service) latestSchema(ctx context.Context, subject string) (id int, err error) {
 	if !s.cfg.SchemaRegistry.Enabled() {
-		return 0, fmt.Errorf("%w: --subject %s: name the registry with --registry", ErrOptions, subject)
+		return 0, fmt.Errorf("%w: --subject %s: name the registry with --registry", operation.ErrOptions, subject)
 	}
 	id, err = s.mapping.LatestSchema(ctx, subject)
 	if err = registryFault(err); err != nil && !errors.Is(err, ErrRegistry) {
-		err = fmt.Errorf("%w: --subject %s: %w", ErrOptions, subject, err)
+		err = fmt.Errorf("%w: --subject %s: %w", operation.ErrOptions, subject, err)
 	}
 	return id, err
 }

@@ -37,7 +37,7 @@ type Options struct {
 }
 
 // Service works on the dead letters of one pipeline. It is safe for concurrent use. Only one call at a time changes
-// dead letters, in this process or elsewhere: the lease makes the others wait or fail (see [Call]).
+// dead letters, in this process or elsewhere: the lease makes the others wait or fail (see [operation.Call]).
 type Service struct {
 	cfg     *config.Config
 	opts    []kgo.Opt

@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -328,7 +329,7 @@ func TestReopenLost_S4_8_onlyWhatThePipelineHas(t *testing.T) {
 	t.Parallel()
 	w, _ := lostWorld(t, 1)
 	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, ana("x"), nil)
-	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "pending"), "a filter for pending dead letters: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), "pending"), "a filter for pending dead letters: %v", err)
 	w.die(&kgo.Record{Topic: "features.dlq", Partition: 2, Key: []byte("k"), Value: []byte("of other software")})
 	w.die(deadletters.State{ID: "dlq-2-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 2))
 	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{IDs: []string{"dlq-2-0"}}, ana("x"), nil)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -169,7 +170,7 @@ func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
 	_, err := s.Undo(w.ctx(), "discard-20261103T040506Z-00000000", ana("x"), nil)
 	expect.That(t, errors.Is(err, ErrNoOperation), "an operation that never was: %v", err)
 	_, err = s.Undo(w.ctx(), "r1", ana(" "), nil)
-	expect.That(t, errors.Is(err, ErrNoReason), "without a reason: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrNoReason), "without a reason: %v", err)
 }
 
 func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
@@ -205,9 +206,9 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 	expect.That(t, r.Changed == 1 && r.Left == 1 && r.Skipped[0].ID == "letter-0" && strings.Contains(r.Skipped[0].Why, "it is replaying since"), "%+v", r)
 	s := w.service()
 	_, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana(" "), nil)
-	expect.That(t, errors.Is(err, ErrNoReason), "without a reason: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrNoReason), "without a reason: %v", err)
 	_, err = s.Change(w.ctx(), deadletters.Filter{}, "burn", ana("x"), nil)
-	expect.That(t, errors.Is(err, ErrOptions), "an unknown verb: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions), "an unknown verb: %v", err)
 }
 
 func (w *world) resolve(at time.Time, s deadletters.Status, partition int32, id string) {
@@ -255,7 +256,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	again, err := s.Prune(w.ctx(), before, ana("again"))
 	expect.That(t, err == nil && again.Letters == 0 && again.Records == 0, "again: %+v, %v", again, err)
 	_, err = s.Prune(w.ctx(), start.Add(time.Hour), ana("x"))
-	expect.That(t, errors.Is(err, ErrOptions), "a time to come: %v", err)
+	expect.That(t, errors.Is(err, operation.ErrOptions), "a time to come: %v", err)
 }
 
 // A letter that was changed back and forth since the plan is stale, although it is pending again.
@@ -315,6 +316,6 @@ func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
 		asked := -1
 		stop := errors.New("no")
 		_, err := s.Change(w.ctx(), deadletters.Filter{Statuses: c.statuses}, c.verb, ana("x"), func(n int) error { asked = n; return stop })
-		expect.That(t, asked == c.asked && (c.asked >= 0 || errors.Is(err, ErrOptions)), "%s %v: asked about %d, %v", c.verb, c.statuses, asked, err)
+		expect.That(t, asked == c.asked && (c.asked >= 0 || errors.Is(err, operation.ErrOptions)), "%s %v: asked about %d, %v", c.verb, c.statuses, asked, err)
 	}
 }

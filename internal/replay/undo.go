@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // ErrNoOperation marks an operation without any dead letter in the audit topic. Match it with errors.Is.
@@ -21,7 +21,7 @@ var ErrNoOperation = errors.New("no such operation")
 // undoing is the reversal of one operation (docs/decisions/0077).
 type undoing struct {
 	service *Service
-	op      operation                // the reversal
+	op      operation.Operation      // the reversal
 	acts    map[idKey]audit.Decision // decision of the reversed operation about each dead letter, from the audit topic
 }
 
@@ -29,8 +29,8 @@ type undoing struct {
 // letters that nobody has changed since, and leaves the others with a reason. It cannot call back sent records or
 // restore pruned ones. The reversal is an operation of its own that can be undone. Undo returns [ErrNoOperation] if
 // the audit topic has no dead letter of the operation.
-func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm Confirm) (ChangeResult, error) {
-	if err := c.check(); err != nil {
+func (s *Service) Undo(ctx context.Context, operationID string, c operation.Call, confirm Confirm) (ChangeResult, error) {
+	if err := c.Check(); err != nil {
 		return ChangeResult{}, err
 	}
 	u, chosen, err := s.undoing(ctx, operationID, c)
@@ -46,7 +46,7 @@ func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm 
 
 // PreviewUndo returns what [Service.Undo] would do. It changes nothing.
 func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeResult, error) {
-	u, chosen, err := s.undoing(ctx, operationID, Call{})
+	u, chosen, err := s.undoing(ctx, operationID, operation.Call{})
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -68,14 +68,14 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 }
 
 // undoing finds the dead letters of an operation.
-func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*undoing, *choice, error) {
+func (s *Service) undoing(ctx context.Context, operationID string, c operation.Call) (*undoing, *choice, error) {
 	op, err := s.operation("undo", c, deadletters.Filter{})
 	if err != nil {
 		return nil, nil, err
 	}
-	op.undoes, op.filter = operationID, "operation "+operationID
+	op.Undoes, op.Filter = operationID, "operation "+operationID
 	u := &undoing{service: s, op: op, acts: map[idKey]audit.Decision{}}
-	f := TrailFilter{Operation: operationID, Since: madeAt(operationID)}
+	f := TrailFilter{Operation: operationID, Since: startOf(operationID)}
 	err = s.Trail(ctx, f, func(e audit.Event) error {
 		if e.Letter != "" {
 			u.acts[keyOf(e.Letter)] = e.Decision
@@ -99,18 +99,12 @@ func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*und
 	return u, chosen, err
 }
 
-// madeAt returns a time before the start of the operation with this ID, if the ID contains it (see [newID]); else
-// zero.
-func madeAt(operationID string) time.Time {
-	parts := strings.Split(operationID, "-")
-	if len(parts) != 3 {
-		return time.Time{}
+// startOf returns a time before the start of an operation, if its ID contains the time; else the zero time.
+func startOf(operationID string) time.Time {
+	if at := operation.TimeOf(operationID); !at.IsZero() {
+		return at.Add(-clockSkew)
 	}
-	at, err := time.Parse("20060102T150405Z", parts[1])
-	if err != nil {
-		return time.Time{}
-	}
-	return at.Add(-clockSkew)
+	return time.Time{}
 }
 
 // reverse stages the earlier state of a dead letter, or returns why the letter is left.
@@ -153,7 +147,7 @@ func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadlet
 	}
 	headers := slices.DeleteFunc(slices.Clone(was.Content.Headers), func(h kgo.RecordHeader) bool { return h.Key == deadletters.HeaderEditOf })
 	d := s.rewritten(u.op, prev, l, was.ContentHash, was.Content.Value, headers)
-	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s undone by %s", l.ID, u.op.undoes, u.op.by)
+	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s undone by %s", l.ID, u.op.Undoes, u.op.By)
 	return decision{staged: *d}, nil
 }
 

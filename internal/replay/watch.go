@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
 // watch follows the progress of a consumer group through the records that were put back from a DLQ without a
@@ -119,7 +120,7 @@ func (s *Service) checkWatch(ctx context.Context, group string) error {
 		return nil
 	}
 	if !s.alone {
-		return fmt.Errorf("%w: --watch-group is for a DLQ without a pipeline: a pipeline's consumer reports the outcome of each dead letter", ErrOptions)
+		return fmt.Errorf("%w: --watch-group is for a DLQ without a pipeline: a pipeline's consumer reports the outcome of each dead letter", operation.ErrOptions)
 	}
 	g, err := kafka.DescribeGroup(ctx, kadm.NewClient(s.client), group)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Service) checkWatch(ctx context.Context, group string) error {
 	}
 	committed, err := kadm.NewClient(s.client).FetchOffsets(ctx, group)
 	if err != nil || len(committed) == 0 {
-		return fmt.Errorf("%w: --watch-group %s: there is no such consumer group, or it has committed nothing", ErrOptions, group)
+		return fmt.Errorf("%w: --watch-group %s: there is no such consumer group, or it has committed nothing", operation.ErrOptions, group)
 	}
 	return nil
 }
@@ -180,7 +181,7 @@ func (r *replaying) closing() *audit.Event {
 	if w.Group == "" || r.sent == 0 {
 		return nil
 	}
-	e := r.service.begin(r.op, r.letters)
+	e := r.op.Started(r.service.now(), r.letters)
 	e.Decision, e.Filter, e.Force = audit.Watched, "", ""
 	e.Message = fmt.Sprintf("group %s: %d consumed, %d died again, %d waiting, through %s", w.Group, w.Consumed, r.outcomes.counts.FailedAgain, w.Waiting, w.Through)
 	return e

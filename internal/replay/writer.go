@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
@@ -61,12 +62,12 @@ type writer struct {
 
 // startWriter fences every earlier replayer of the source topic, ends its open transaction, and reads the status
 // topic. The states that it returns stay current until this writer is fenced.
-func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *standing, error) {
+func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *lease) (*writer, *standing, error) {
 	auditPartitions, err := s.auditPartitions(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := op.lease.await(ctx); err != nil {
+	if err := l.await(ctx); err != nil {
 		return nil, nil, err
 	}
 	id := deadletters.TransactionalID(s.cfg.Source.Topic)
@@ -86,7 +87,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 		return nil, nil, fmt.Errorf("take over transactional id %s: %w", id, named(kafka.DeniedTransactionalID(id, err)))
 	}
 	w := &writer{service: s, client: client, written: map[partition]int64{}}
-	st, err := w.takeOver(ctx, op)
+	st, err := w.takeOver(ctx, op, l)
 	if err != nil {
 		w.close()
 		return nil, nil, err
@@ -99,9 +100,9 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 }
 
 // takeOver takes the lease, settles what the earlier replayer left open, and reads the states.
-func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) {
+func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *lease) (*standing, error) {
 	// The lease comes first, so that a fenced replayer that still holds the files learns who fenced it.
-	if err := op.lease.take(ctx); err != nil {
+	if err := l.take(ctx); err != nil {
 		return nil, err
 	}
 	if err := w.openFiles(ctx); err != nil {
@@ -112,16 +113,16 @@ func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) 
 
 // decidedStanding reads the status topic up to its present end. It waits for open transactions of the consumer, since
 // these would hide committed records behind them.
-func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing, error) {
+func (s *Service) decidedStanding(ctx context.Context, op operation.Operation) (*standing, error) {
 	spans, err := s.decidedSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
-	own := op.id
-	if op.word == string(control.JobReplay) {
+	own := op.ID
+	if op.Word == string(control.JobReplay) {
 		own = "" // a replay recognizes its own dead letters by their replay ID
 	}
-	return s.standingOf(ctx, spans, op.undoes, own)
+	return s.standingOf(ctx, spans, op.Undoes, own)
 }
 
 func (w *writer) close() {
