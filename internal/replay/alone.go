@@ -6,33 +6,38 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// statusSpans returns the readable spans of the status topic. A DLQ without a pipeline has none before its first
-// change.
-func (s *Service) statusSpans(ctx context.Context) (map[int32]kafka.Span, error) {
-	spans, err := s.logOf().Spans(ctx, s.cfg.Topics.DLQStatus)
-	if s.unmade(err) {
-		return map[int32]kafka.Span{}, nil
+// OpenState opens the state directory, if the options name one. It must be called first.
+func (s *Service) OpenState(ctx context.Context) error {
+	if err := s.store.Open(ctx); err != nil {
+		return err
 	}
-	return spans, err
+	if dir := s.store.Dir(); dir != nil {
+		s.indexOptions.States, s.indexOptions.StatesID = dir, "directory "+dir.ID()
+	}
+	return nil
 }
 
-// unmade reports whether an error means that a topic is missing which the first change creates.
-func (s *Service) unmade(err error) bool {
-	return s.alone && (errors.Is(err, kafka.ErrNoTopic) || errors.Is(err, kerr.UnknownTopicOrPartition) ||
-		errors.Is(err, kerr.InvalidTopicException)) // or the topic's name is too long
+// MissingState returns the directory that the first change creates; "" if there is none to create.
+func (s *Service) MissingState() string {
+	if dir := s.store.Dir(); dir != nil && dir.Missing() {
+		return dir.Path()
+	}
+	return ""
 }
+
+// CreateState creates what [Service.MissingState] returned.
+func (s *Service) CreateState() error { return s.store.Dir().Create() }
 
 // MissingTopics returns the missing topics among those in which the replayer stores the states of a DLQ without a
 // pipeline. A change needs all of them. A pipeline's own command creates its topics.
 func (s *Service) MissingTopics(ctx context.Context) ([]topics.Topic, error) {
-	if !s.alone || s.files != nil {
+	if !s.alone || s.store.Dir() != nil {
 		return nil, nil
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.DLQ)

@@ -8,111 +8,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/statedir"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// OpenState opens the state directory, if the options name one. It asks the brokers for the cluster's ID. It must be
-// called first.
-func (s *Service) OpenState(ctx context.Context) error {
-	if s.stateDir == "" {
-		return nil
-	}
-	meta, err := kadm.NewClient(s.client).BrokerMetadata(ctx)
-	if err != nil {
-		return fmt.Errorf("ask the cluster for its id: %w", err)
-	}
-	files, err := statedir.Open(s.stateDir, statedir.Owner{Cluster: meta.Cluster, DLQ: s.cfg.Topics.DLQ})
-	if err != nil {
-		return err
-	}
-	if files.Missing() {
-		switch _, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.DLQStatus); {
-		case err == nil:
-			return fmt.Errorf("%w: the states of this DLQ are in topic %s: leave --state-dir out; otherwise dead letters that were put back would go back again", statedir.ErrState, s.cfg.Topics.DLQStatus)
-		case !errors.Is(err, kafka.ErrNoTopic) && !denied(err):
-			return err
-		}
-	}
-	s.files = files
-	s.indexOptions.States, s.indexOptions.StatesID = files, "directory "+files.ID()
-	return nil
-}
-
-// MissingState returns the directory that the first change creates; "" if there is none to create.
-func (s *Service) MissingState() string {
-	if s.files == nil || !s.files.Missing() {
-		return ""
-	}
-	return s.files.Path()
-}
-
-// CreateState creates what [Service.MissingState] returned.
-func (s *Service) CreateState() error { return s.files.Create() }
-
-// logOf returns where states and audit events are read from.
-func (s *Service) logOf() kafka.Log {
-	if s.files != nil {
-		return s.files
-	}
-	return kafka.Cluster{Client: s.client}
-}
-
-func (s *Service) auditPartitions(ctx context.Context) (int32, error) {
-	if s.files != nil {
-		return 1, nil
-	}
-	partitions, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.Audit)
-	return int32(len(partitions)), err
-}
-
-func (s *Service) decidedSpans(ctx context.Context) (map[int32]kafka.Span, error) {
-	if s.files != nil {
-		return s.files.Spans(ctx, s.cfg.Topics.DLQStatus)
-	}
-	return kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
-}
-
-// controlName names where jobs and lease are.
-func (s *Service) controlName() string {
-	if s.files != nil {
-		return s.files.Path()
-	}
-	return s.cfg.Topics.Control
-}
-
-// control returns the content of the control topic, or of the file that replaces it.
-func (s *Service) control(ctx context.Context) (control.View, error) {
-	if s.files == nil {
-		return control.Read(ctx, s.opts, s.cfg.Topics.Control)
-	}
-	records, err := s.files.Control()
-	if err != nil {
-		return control.View{}, err
-	}
-	return control.ViewOf(records)
-}
-
-func (s *Service) openLeases() (*control.Leases, error) {
-	if s.files == nil {
-		return control.OpenLeases(s.opts, s.cfg.Topics.Control)
-	}
-	put := func(ctx context.Context, records ...*kgo.Record) error {
-		return s.files.PutControl(ctx, control.Outlives, records...)
-	}
-	return control.LeasesBy(put, s.files.Path()), nil
-}
-
 // openFiles locks the journal, and settles a batch that an earlier writer left without an outcome. That writer is
 // fenced and its transaction has ended.
 func (w *writer) openFiles(ctx context.Context) (err error) {
-	if w.service.files == nil {
+	if w.service.store.Dir() == nil {
 		return nil
 	}
-	if w.files, err = w.service.files.Lock(ctx); err != nil {
+	if w.files, err = w.service.store.Dir().Lock(ctx); err != nil {
 		return err
 	}
 	pending := w.files.Pending()

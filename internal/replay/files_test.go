@@ -24,7 +24,7 @@ import (
 func (w *world) inDirectory(dir string, opts ...kgo.Opt) *Service {
 	w.t.Helper()
 	s := w.service(opts...)
-	s.stateDir = dir
+	s.store.Directory = dir
 	must.Do(w.t, s.OpenState(w.ctx()))
 	if s.MissingState() != "" {
 		must.Do(w.t, s.CreateState())
@@ -156,7 +156,7 @@ func TestStateDir_C4_refuses(t *testing.T) {
 			journal := filepath.Join(dir, "journal")
 			must.Do(t, c.spoil(journal, must.Get(os.ReadFile(journal))(t)))
 			s := w.service()
-			s.stateDir = dir
+			s.store.Directory = dir
 			err := s.OpenState(w.ctx())
 			if err == nil {
 				_, err = s.Change(w.ctx(), deadletters.Filter{}, Reopen, ana("x"), nil)
@@ -165,7 +165,7 @@ func TestStateDir_C4_refuses(t *testing.T) {
 		})
 	}
 	other := w.service()
-	other.stateDir, other.cfg.Topics.DLQ = whole, "orders.DLT"
+	other.store.Directory, other.store.Topics.DLQ = whole, "orders.DLT"
 	err := other.OpenState(w.ctx())
 	must.That(t, err != nil && strings.Contains(err.Error(), "holds the state of DLQ payments.DLT"), "%v", err)
 }

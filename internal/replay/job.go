@@ -136,7 +136,7 @@ func (j *job) begins(ctx context.Context, leases *control.Leases, view control.V
 // ends writes the final record of the job. If another replayer continues the replay under the same ID, that replayer
 // writes the record instead.
 func (j *job) ends(ctx context.Context, leases *control.Leases, counts control.JobCounts, cause error) {
-	view, err := j.service.control(ctx)
+	view, err := j.service.store.Control(ctx)
 	switch {
 	case err != nil && errors.Is(cause, ErrFenced), err == nil && view.Jobs[j.record.ID].Run != j.record.Run:
 		return

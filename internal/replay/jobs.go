@@ -87,7 +87,7 @@ func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobV
 		return j, nil
 	case orderGive:
 	}
-	leases, err := s.openLeases()
+	leases, err := s.store.OpenLeases()
 	if err != nil {
 		return j, err
 	}
@@ -111,8 +111,8 @@ func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
 
 // job is [Service.Job] with states that the caller has already read.
 func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job, error) {
-	view, err := s.control(ctx)
-	if err != nil && !s.unmade(err) {
+	view, err := s.store.Control(ctx)
+	if err != nil && !s.store.Uncreated(err) {
 		return control.Job{}, err
 	}
 	for _, j := range s.jobs(view, st) {
@@ -120,7 +120,7 @@ func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job
 			return j, nil
 		}
 	}
-	return control.Job{}, fmt.Errorf("%w: %s has none with the id %s; `replayer replays` lists them", ErrNoJob, s.controlName(), id)
+	return control.Job{}, fmt.Errorf("%w: %s has none with the id %s; `replayer replays` lists them", ErrNoJob, s.store.ControlName(), id)
 }
 
 // CancelledError reports that an operator cancelled a job. Committed changes stay.

@@ -64,9 +64,9 @@ func (s *Service) newLease(op operation.Operation) *lease {
 
 // view reads the control topic.
 func (l *lease) view(ctx context.Context) (control.View, error) {
-	view, err := l.service.control(ctx)
+	view, err := l.service.store.Control(ctx)
 	if err != nil {
-		return view, fmt.Errorf("read from %s which replayer is at work: %w", l.service.controlName(), err)
+		return view, fmt.Errorf("read from %s which replayer is at work: %w", l.service.store.ControlName(), err)
 	}
 	return view, nil
 }
@@ -124,7 +124,7 @@ func (l *lease) take(ctx context.Context) error {
 		l.record.Generation = now.Generation + 1
 	}
 	if l.leases == nil {
-		if l.leases, err = l.service.openLeases(); err != nil {
+		if l.leases, err = l.service.store.OpenLeases(); err != nil {
 			return err
 		}
 	}
@@ -243,8 +243,8 @@ func (l *lease) fenced(ctx context.Context, err error) (again bool, named error)
 	switch {
 	case unread != nil:
 		return false, err
-	case l.state.observe(now, time.Now()) != leaseRefuse && l.service.files != nil:
-		return false, fmt.Errorf("another replayer took over that does not share the directory %s, and two such replayers put everything back twice: %w", l.service.controlName(), err)
+	case l.state.observe(now, time.Now()) != leaseRefuse && l.service.store.Dir() != nil:
+		return false, fmt.Errorf("another replayer took over that does not share the directory %s, and two such replayers put everything back twice: %w", l.service.store.ControlName(), err)
 	case l.state.observe(now, time.Now()) != leaseRefuse:
 		return true, err
 	}

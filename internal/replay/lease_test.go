@@ -355,10 +355,10 @@ func TestStateDir_C4_namesWhoTookOver(t *testing.T) {
 	w.dieOfSpring(5)
 	dir := t.TempDir()
 	a, b := w.inDirectory(dir), w.inDirectory(dir)
-	leases := must.Get(a.openLeases())(t)
+	leases := must.Get(a.store.OpenLeases())(t)
 	must.Do(t, leases.Put(w.ctx(), isBobs))
 	must.Do(t, leases.Put(w.ctx(), control.Lease{Token: "a"})) // a renewal that was under way when bob took over
-	expect.Equal(t, must.Get(b.control(w.ctx()))(t).Lease.Owner, isBobs.Owner, "who is at work")
+	expect.Equal(t, must.Get(b.store.Control(w.ctx()))(t).Lease.Owner, isBobs.Owner, "who is at work")
 	must.Do(t, leases.Put(w.ctx(), control.Lease{Token: "b", Generation: 1, Released: true}))
 	wake, first := w.dying(a, w.plan(a, deadletters.Filter{}), 0)
 	second := make(chan error, 1)
@@ -368,7 +368,7 @@ func TestStateDir_C4_namesWhoTookOver(t *testing.T) {
 		second <- err
 	}()
 	eventually.Until(w.ctx(), t, "bob takes over", func() (bool, string) {
-		view := must.Get(b.control(w.ctx()))(t)
+		view := must.Get(b.store.Control(w.ctx()))(t)
 		return strings.HasPrefix(view.Lease.Owner, "bob"), view.Lease.String()
 	})
 	wake()

@@ -14,11 +14,11 @@ import (
 
 // Notes returns the operators' notes on groups of dead letters, by group ID.
 func (s *Service) Notes(ctx context.Context) (map[string]control.Note, error) {
-	if s.files != nil {
+	if s.store.Dir() != nil {
 		return nil, nil
 	}
 	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
-	if s.unmade(err) {
+	if s.store.Uncreated(err) {
 		return nil, nil
 	}
 	return view.Notes, err
@@ -35,8 +35,8 @@ func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *t
 	if err := operation.CheckActor(by); err != nil {
 		return err
 	}
-	if s.files != nil {
-		return fmt.Errorf("%w: notes are kept in a topic, but the states of this DLQ are in directory %s", operation.ErrOptions, s.files.Path())
+	if s.store.Dir() != nil {
+		return fmt.Errorf("%w: notes are kept in a topic, but the states of this DLQ are in directory %s", operation.ErrOptions, s.store.Dir().Path())
 	}
 	missing, err := s.MissingTopics(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
 
 // poll reads the new outcomes.
 func (o *outcomes) poll(ctx context.Context) error {
-	spans, err := o.service.statusSpans(ctx)
+	spans, err := o.service.store.StatusSpans(ctx)
 	if err != nil {
 		return err
 	}

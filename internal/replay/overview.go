@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Overview follows all replays. The first call reads the status topic, and each later one what is new. It is not safe
@@ -64,7 +63,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	now := Look{At: s.now(), Obstacles: s.Obstacles(ctx)}
 	now.Replays, now.Finished = o.standing.replays()
 	now.Jobs = []control.Job{}
-	if view, err := s.control(ctx); err == nil {
+	if view, err := s.store.Control(ctx); err == nil {
 		now.AtWork = s.atWork(view.Lease)
 		now.Jobs = append(now.Jobs, s.jobs(view, o.standing)...)
 	} // if not, the obstacles say why the control topic is unreadable
@@ -99,11 +98,11 @@ func (s *Service) atWork(l *control.Lease) string {
 // another ID, or ends earlier.
 func (o *Overview) read(ctx context.Context) error {
 	s := o.service
-	topic, err := s.statusTopicID(ctx) // before the spans: the next call notices a topic that is re-created in between
+	topic, err := s.store.StatusTopicID(ctx) // before the spans: the next call notices a topic that is re-created in between
 	if err != nil {
 		return err
 	}
-	spans, err := s.statusSpans(ctx)
+	spans, err := s.store.StatusSpans(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,23 +116,6 @@ func (o *Overview) read(ctx context.Context) error {
 		return fmt.Errorf("states of the dead letters: %w", err)
 	}
 	return nil
-}
-
-// statusTopicID returns the ID of the status topic; zero if a directory keeps the states.
-func (s *Service) statusTopicID(ctx context.Context) (kadm.TopicID, error) {
-	if s.files != nil {
-		return kadm.TopicID{}, nil
-	}
-	return s.topicID(ctx, s.cfg.Topics.DLQStatus)
-}
-
-// topicID returns the ID of a topic; zero if the topic does not exist yet.
-func (s *Service) topicID(ctx context.Context, topic string) (kadm.TopicID, error) {
-	details, err := kadm.NewClient(s.client).ListTopics(ctx, topic)
-	if err != nil {
-		return kadm.TopicID{}, fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, err))
-	}
-	return details[topic].ID, nil
 }
 
 // replays counts the dead letters of each unfinished replay, and the finished replays. A later decision of an

@@ -123,7 +123,7 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 	}
 	status := func() Report { return must.Get(ask())(t) }
 	expect.That(t, status().UnderWay == 6 && status().Job != nil, "%+v", status())
-	fetched, ends := w.fetched("features.dlq-status"), must.Get(s.statusSpans(w.ctx()))(t)
+	fetched, ends := w.fetched("features.dlq-status"), must.Get(s.store.StatusSpans(w.ctx()))(t)
 	expect.That(t, status().UnderWay == 6 && len(fetched()) == 0, "nothing is new, and something is read")
 	w.ends("letter-0", deadletters.Reprocessed)
 	r, from := status(), fetched()

@@ -68,7 +68,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c operation.Call)
 	if err != nil {
 		return PruneResult{}, err
 	}
-	if spans, err := s.statusSpans(ctx); err != nil || len(spans) == 0 {
+	if spans, err := s.store.StatusSpans(ctx); err != nil || len(spans) == 0 {
 		return p.result, err // no dead letter was ever resolved, and the topic of the lease may not exist yet
 	}
 	op, err := s.operation("prune", c, deadletters.Filter{Statuses: deadletters.Resolved(), Until: p.result.Before})
@@ -216,12 +216,12 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error 
 // each calls fn once for every prunable dead letter that has a state and no remaining record.
 func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.Letter, deadletters.State) error) error {
 	topic := p.service.cfg.Topics.DLQStatus
-	spans, err := p.service.statusSpans(ctx)
+	spans, err := p.service.store.StatusSpans(ctx)
 	if err != nil {
 		return err
 	}
 	seen := map[idKey]bool{}
-	return deadletters.ScanStates(ctx, p.service.logOf(), topic, spans, func(r *deadletters.StateRecord) error {
+	return deadletters.ScanStates(ctx, p.service.store.Log(), topic, spans, func(r *deadletters.StateRecord) error {
 		key := keyOf(r.ID)
 		state, unread := st.of(r.ID)
 		if r.ChainHead != nil || r.Removed || seen[key] || p.present[key] || !p.prunable(state, unread) {

@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
-	"github.com/switchback-geo/switchback/internal/statedir"
+	"github.com/switchback-geo/switchback/internal/replay/statestore"
 )
 
 // Options are the parameters of a [Service] besides the pipeline's configuration.
@@ -55,8 +55,7 @@ type Service struct {
 	keys        proof.Keyring // set by openKeys
 	given       []proof.Key   // keys from the environment; nil if the control topic has them
 
-	stateDir string
-	files    *statedir.Dir // nil keeps states in topics
+	store *statestore.Store
 
 	leaseLife, leaseRenewal time.Duration // see the constants
 	lastWord                time.Duration // time limit of the last write to the control topic, also after an interruption
@@ -90,10 +89,11 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, stateDir: o.StateDir, dialect: o.Dialect,
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
 		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout, batchLetters: batchLetters,
 	}
+	s.store = &statestore.Store{Topics: cfg.Topics, Client: client, Opts: opts, Alone: o.Alone, Directory: o.StateDir}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -81,7 +81,7 @@ func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 
 // watchStanding is loadStanding that also notes which dead letters an operation changed last.
 func (s *Service) watchStanding(ctx context.Context, operation string) (*standing, error) {
-	spans, err := s.statusSpans(ctx)
+	spans, err := s.store.StatusSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, wa
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
-	err := deadletters.ScanStates(ctx, s.logOf(), s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
+	err := deadletters.ScanStates(ctx, s.store.Log(), s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
 		st.add(r)
 		return nil
 	})
@@ -112,7 +112,7 @@ func (s *Service) followStates(ctx context.Context, spans map[int32]kafka.Span, 
 			rest[p] = span
 		}
 	}
-	err := deadletters.ScanStates(ctx, s.logOf(), s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
+	err := deadletters.ScanStates(ctx, s.store.Log(), s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
 		fn(r)
 		read[r.At.Partition] = r.At.Offset + 1
 		return nil

@@ -150,7 +150,7 @@ func (o *Overview) hear(ctx context.Context, replayID string) (said []deadletter
 	if !theirs {
 		return nil, false, nil
 	}
-	topic, err := o.service.topicID(ctx, o.service.cfg.Topics.DLQ)
+	topic, err := o.service.store.TopicID(ctx, o.service.cfg.Topics.DLQ)
 	if err != nil {
 		return nil, true, err
 	}

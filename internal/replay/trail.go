@@ -67,20 +67,20 @@ func firstPosition(topic, letter string) string {
 // Trail calls fn for the selected audit events, partition by partition, in the order of each. It stops at an
 // unreadable event with an error that contains its position.
 func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event) error) error {
-	spans, err := s.logOf().Spans(ctx, s.cfg.Topics.Audit)
-	if s.unmade(err) {
+	spans, err := s.store.Log().Spans(ctx, s.cfg.Topics.Audit)
+	if s.store.Uncreated(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !f.Since.IsZero() && s.files == nil {
+	if !f.Since.IsZero() && s.store.Dir() == nil {
 		if err := s.from(ctx, s.cfg.Topics.Audit, spans, f.Since); err != nil {
 			return err
 		}
 	}
 	source := firstPosition(s.cfg.Source.Topic, f.Letter)
-	return s.logOf().Scan(ctx, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
+	return s.store.Log().Scan(ctx, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		e, err := audit.Parse(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)

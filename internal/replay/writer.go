@@ -63,7 +63,7 @@ type writer struct {
 // startWriter fences every earlier replayer of the source topic, ends its open transaction, and reads the status
 // topic. The states that it returns stay current until this writer is fenced.
 func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *lease) (*writer, *standing, error) {
-	auditPartitions, err := s.auditPartitions(ctx)
+	auditPartitions, err := s.store.AuditPartitions(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *lease)
 // decidedStanding reads the status topic up to its present end. It waits for open transactions of the consumer, since
 // these would hide committed records behind them.
 func (s *Service) decidedStanding(ctx context.Context, op operation.Operation) (*standing, error) {
-	spans, err := s.decidedSpans(ctx)
+	spans, err := s.store.DecidedStatusSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
