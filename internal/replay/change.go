@@ -125,7 +125,7 @@ type PutBack struct {
 // PutBack counts such dead letters among those that a filter of [Verb.Selection] selects.
 func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, error) {
 	out := PutBack{map[string]int{}, map[string]int{}}
-	st, err := s.loadStanding(ctx)
+	st, err := s.states.Load(ctx)
 	if err != nil || !st.sentAny() {
 		return out, err
 	}

@@ -37,7 +37,7 @@ func (p dlqPlace) is(l *deadletters.Letter) bool {
 // choose chooses dead letters. It reads the states first, so that a dead letter that is replayed meanwhile has its
 // earlier state, and never counts as pending with a later record.
 func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
-	st, err := s.loadStanding(ctx)
+	st, err := s.states.Load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err er
 	if err := r.openKeys(ctx); err != nil {
 		return false, err
 	}
-	r.outcomes, r.wave, r.consumed = r.service.outcomesOf(r.plan.ID, st.ends), wave{}, consumed{}
+	r.outcomes, r.wave, r.consumed = r.service.states.Outcomes(r.plan.ID, st.ends), wave{}, consumed{}
 	if r.service.alone {
 		r.newer = r.service.newerOf(st, r.plan.Seen)
 	}
@@ -188,7 +188,7 @@ func (r *replaying) counts() control.JobCounts {
 // sessions, the states of all dead letters are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
 	if r.sessions > 1 && !r.service.alone {
-		if report, _, err := r.service.Overview().report(ctx, r.plan.ID, OutcomeQuery{}); err == nil {
+		if report, _, err := r.service.states.Replays().Report(ctx, r.plan.ID, OutcomeQuery{}); err == nil {
 			return r.withConsumed(report.Outcome)
 		}
 	}

@@ -47,31 +47,6 @@ func fateOf(last deadletters.Last, left bool) fate {
 	return fateClosed
 }
 
-// add counts n dead letters with a fate and a reason. An operator's decision is no outcome.
-func (o *Outcome) add(of fate, reason string, n int) {
-	switch of {
-	case fateUnderWay:
-		o.UnderWay += n
-	case fateReprocessed:
-		o.Reprocessed += n
-	case fateFailedOften:
-		o.Escalated += n
-		o.failed(reason, n)
-	case fateFailedAgain:
-		o.failed(reason, n)
-	case fateClosed:
-		o.Closed += n
-	case fateAsDuplicate, fateElsewhere, fateDecided, fateUnheard, fateEnded:
-	}
-}
-
-func (o *Outcome) failed(reason string, n int) {
-	o.FailedAgain += n
-	if o.Reasons != nil {
-		o.Reasons[reason] += n
-	}
-}
-
 // marks are facts about a dead letter and its last replay.
 type marks uint8
 
@@ -158,4 +133,52 @@ func (s *standing) taken(replayID string) int {
 		n++
 	}
 	return n
+}
+
+// Earlier describes the dead letters of a replay that earlier calls put back.
+type Earlier struct {
+	UnderWay     int           // without an outcome
+	Foreign      int           // of these: in other software
+	ForeignSince time.Time     // when the first of those was put back
+	Failed       map[idKey]int // failed again, with their number of replays
+}
+
+// Earlier returns what earlier calls of a replay put back. Without a pipeline, a dead letter that was sent to another
+// topic has no outcome, because only dying again is reported.
+func (s *standing) Earlier(replayID string) Earlier {
+	out := Earlier{Failed: map[idKey]int{}}
+	for key, m := range s.ofReplay(replayID) {
+		of := m.fate()
+		if of == fateElsewhere && s.elsewhere {
+			of = fateUnderWay
+		}
+		switch of {
+		case fateUnderWay:
+			out.UnderWay++
+			if at := m.time(); m.has(theirs) {
+				if out.Foreign == 0 || at.Before(out.ForeignSince) {
+					out.ForeignSince = at
+				}
+				out.Foreign++
+			}
+		case fateFailedAgain:
+			out.Failed[key] = int(m.count)
+		default:
+		}
+	}
+	return out
+}
+
+// Reopened reports whether a replay took and closed a dead letter, and an operator made it pending again.
+func (s *standing) Reopened(id string) bool { return s.marks[keyOf(id)].has(reopened) }
+
+// All yields the status of every dead letter and the time of its last change.
+func (s *standing) All() iter.Seq2[idKey, deadletters.State] {
+	return func(yield func(idKey, deadletters.State) bool) {
+		for key, m := range s.marks {
+			if !yield(key, deadletters.State{Status: m.last.Status(), At: m.time()}) {
+				return
+			}
+		}
+	}
 }

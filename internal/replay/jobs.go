@@ -26,7 +26,7 @@ func (e *JobOrderError) Error() string {
 }
 
 // jobs returns the jobs of a control topic, each in the state that an observer sees.
-func (s *Service) jobs(view control.View, st *standing) []control.Job {
+func (s *Service) jobs(view control.View, taken func(replayID string) int) []control.Job {
 	jobs, _ := view.LatestJobs(s.now())
 	for i := range jobs {
 		j := &jobs[i]
@@ -38,7 +38,7 @@ func (s *Service) jobs(view control.View, st *standing) []control.Job {
 		case alive:
 			j.Heard = view.Lease.Renewed
 		case !recorded.Ended():
-			s.died(j, st)
+			s.died(j, taken)
 		}
 	}
 	return jobs
@@ -51,12 +51,12 @@ func (s *Service) holds(l *control.Lease, j *control.Job) bool {
 
 // died completes the record of a job whose process ended without writing its end. For a replay, it derives the rest
 // from the states.
-func (s *Service) died(j *control.Job, st *standing) {
+func (s *Service) died(j *control.Job, taken func(replayID string) int) {
 	j.Why = "its replayer ended without a report: it was killed, or lost the brokers"
 	if j.Kind != control.JobReplay {
 		return
 	}
-	j.NotReached = min(j.NotReached, max(0, j.Letters-st.taken(j.ID)))
+	j.NotReached = min(j.NotReached, max(0, j.Letters-taken(j.ID)))
 	switch {
 	case j.NotReached > 0:
 	case j.FailedAgain > 0:
@@ -102,20 +102,20 @@ func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobV
 
 // Job returns the job with an ID, or [ErrNoJob].
 func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
-	st, err := s.loadStanding(ctx)
+	st, err := s.states.Load(ctx)
 	if err != nil {
 		return control.Job{}, err
 	}
-	return s.job(ctx, st, id)
+	return s.job(ctx, st.taken, id)
 }
 
 // job is [Service.Job] with states that the caller has already read.
-func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job, error) {
+func (s *Service) job(ctx context.Context, taken func(replayID string) int, id string) (control.Job, error) {
 	view, err := s.store.Control(ctx)
 	if err != nil && !s.store.Uncreated(err) {
 		return control.Job{}, err
 	}
-	for _, j := range s.jobs(view, st) {
+	for _, j := range s.jobs(view, taken) {
 		if j.ID == id {
 			return j, nil
 		}

@@ -51,7 +51,7 @@ type OutcomeQuery struct {
 }
 
 // outcomes returns the page of a query. The standing must include the failures in v.
-func (o *Overview) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes {
+func (o *Replays) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes {
 	out := LetterOutcomes{Letters: []LetterOutcome{}, Total: r.results()[q.Result]}
 	if q.Limit == 0 {
 		return out
@@ -80,7 +80,7 @@ func (r *Report) results() map[LetterResult]int {
 
 // outcome returns what became of a dead letter. ok is false if its last replay is another one, or its state is
 // unreadable.
-func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, ok bool) {
+func (o *Replays) outcome(id, replayID string, v verdicts) (out LetterOutcome, ok bool) {
 	s, key := o.standing, keyOf(id)
 	m, known := s.marks[key]
 	if _, broken := s.broken[id]; broken || !known || s.words.list[m.replay] != replayID {
@@ -115,7 +115,7 @@ func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, 
 }
 
 // take processes one record of the status topic. It notes the replay of its dead letter and why the letter is closed.
-func (o *Overview) take(r *deadletters.StateRecord) {
+func (o *Replays) take(r *deadletters.StateRecord) {
 	o.changes++
 	s, key := o.standing, keyOf(r.ID)
 	before, known := s.marks[key]

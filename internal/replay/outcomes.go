@@ -1,12 +1,8 @@
 package replay
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -15,7 +11,7 @@ import (
 // outcomes counts the outcomes of one replay: the consumer's from the status topic, and failures in other software
 // from the DLQ.
 type outcomes struct {
-	service  *Service
+	reader   *Reader
 	replayID string
 	from     map[int32]int64 // next offsets of the status topic
 	counts   Outcome
@@ -34,21 +30,21 @@ type others struct {
 // open returns the number of dead letters of other software without a known outcome.
 func (o *others) open() int { return max(o.sent-o.finished, 0) }
 
-// outcomesOf returns the outcomes of a replay from the given offsets of the status topic on.
-func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
+// Outcomes returns the outcomes of a replay from the given offsets of the status topic on.
+func (r *Reader) Outcomes(replayID string, from map[int32]int64) *outcomes {
 	return &outcomes{
-		service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{},
-		others: others{since: s.now()},
+		reader: r, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{},
+		others: others{since: r.Now()},
 	}
 }
 
 // poll reads the new outcomes.
 func (o *outcomes) poll(ctx context.Context) error {
-	spans, err := o.service.store.StatusSpans(ctx)
+	spans, err := o.reader.Store.StatusSpans(ctx)
 	if err != nil {
 		return err
 	}
-	err = o.service.followStates(ctx, spans, o.from, func(r *deadletters.StateRecord) {
+	err = o.reader.follow(ctx, spans, o.from, func(r *deadletters.StateRecord) {
 		if r.Err == nil && r.State.ReplayID == o.replayID && r.State.Writer == deadletters.Consumer {
 			o.take(r.State)
 		}
@@ -56,8 +52,8 @@ func (o *outcomes) poll(ctx context.Context) error {
 	if err != nil || o.others.sent == 0 {
 		return err
 	}
-	o.others.next, err = o.service.listen(ctx, o.replayID, o.others.next, o.others.since, func(l *deadletters.Letter) {
-		o.take(deadletters.ExternalOutcome(l, deadletters.State{ID: l.ID, Status: deadletters.Replaying, ReplayID: o.replayID}, o.service.cfg.DeadLetters.MaxReplays))
+	o.others.next, err = o.reader.Failures(ctx, o.replayID, o.others.next, o.others.since, func(l *deadletters.Letter) {
+		o.take(deadletters.ExternalOutcome(l, deadletters.State{ID: l.ID, Status: deadletters.Replaying, ReplayID: o.replayID}, o.reader.DeadLetters.MaxReplays))
 	})
 	return err
 }
@@ -88,27 +84,4 @@ func (o *outcomes) outcome(sent int) Outcome {
 	out.Reasons = maps.Clone(out.Reasons)
 	out.UnderWay = max(sent-out.Finished(), 0)
 	return out
-}
-
-// byCount returns the keys ordered by count, largest first.
-func byCount[K ~string](counts map[K]int) []K {
-	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
-}
-
-// reasonsText lists at most three reasons, the most frequent first.
-func reasonsText(reasons map[string]int) string {
-	var parts []string
-	for i, word := range byCount(reasons) {
-		if i == 3 {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%d × %s", reasons[word], word))
-	}
-	if len(parts) == 0 {
-		return "no reason given"
-	}
-	return strings.Join(parts, ", ")
 }

@@ -229,7 +229,7 @@ func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destina
 	}
 	state, unread := st.of(l.ID)
 	if unread == "" {
-		p.ReprocessCount, p.StateAt, p.Reopened = state.ReprocessCount, millis(state.At), st.marks[keyOf(l.ID)].has(reopened)
+		p.ReprocessCount, p.StateAt, p.Reopened = state.ReprocessCount, millis(state.At), st.Reopened(l.ID)
 	}
 	target, why := s.target(ctx, l, to, st)
 	p.Target = target.Name

@@ -43,7 +43,7 @@ func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResu
 	if err != nil {
 		return PruneResult{}, err
 	}
-	st, err := s.loadStanding(ctx)
+	st, err := s.states.Load(ctx)
 	if err != nil {
 		return PruneResult{}, err
 	}
@@ -274,8 +274,7 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operat
 // resolvedOf counts the prunable dead letters without a record that must stay.
 func (p *pruning) resolvedOf(st *standing) int {
 	n := 0
-	for key, m := range st.marks {
-		state := deadletters.State{Status: m.last.Status(), At: m.time()}
+	for key, state := range st.All() {
 		if !p.present[key] && p.prunable(state, "") {
 			n++
 		}

@@ -3,7 +3,9 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -21,22 +23,6 @@ type Result struct {
 	Transactions int      `json:"transactions"`         // committed
 	Outcome      *Outcome `json:"outcome,omitempty"`
 }
-
-// Outcome counts what became of dead letters that were put back, as the consumer reports it (S4-8).
-type Outcome struct {
-	Reprocessed int `json:"reprocessed"`
-	FailedAgain int `json:"failed_again"` // pending again, or escalated
-	Escalated   int `json:"escalated"`    // of FailedAgain: failed too often
-	Closed      int `json:"closed"`       // duplicate, superseded or filtered: nothing is left to do
-	// Consumed counts dead letters of a DLQ without a pipeline that a watched group has passed, and that did not die
-	// again within the grace.
-	Consumed int            `json:"consumed,omitzero"`
-	UnderWay int            `json:"under_way"` // not finished by the consumer
-	Reasons  map[string]int `json:"reasons,omitempty"`
-}
-
-// Finished returns the number of dead letters with an outcome.
-func (o *Outcome) Finished() int { return o.Reprocessed + o.FailedAgain + o.Closed }
 
 // Phase is the phase of a replay. It is a closed list (see [Phases]).
 type Phase string
@@ -168,4 +154,27 @@ func (u *Untouched) sorted() Untouched {
 	out.LeftBy = slices.Clone(u.LeftBy)
 	slices.SortStableFunc(out.LeftBy, func(a, b LeftBy) int { return cmp.Compare(b.Count, a.Count) })
 	return out
+}
+
+// byCount returns the keys ordered by count, largest first.
+func byCount[K ~string](counts map[K]int) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
+// reasonsText lists at most three reasons, the most frequent first.
+func reasonsText(reasons map[string]int) string {
+	var parts []string
+	for i, word := range byCount(reasons) {
+		if i == 3 {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d × %s", reasons[word], word))
+	}
+	if len(parts) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(parts, ", ")
 }

@@ -55,7 +55,8 @@ type Service struct {
 	keys        proof.Keyring // set by openKeys
 	given       []proof.Key   // keys from the environment; nil if the control topic has them
 
-	store *statestore.Store
+	store  *statestore.Store
+	states *Reader
 
 	leaseLife, leaseRenewal time.Duration // see the constants
 	lastWord                time.Duration // time limit of the last write to the control topic, also after an interruption
@@ -97,6 +98,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.states = &Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: func() time.Time { return s.now() }}
 	s.indexOptions = o.Index
 	s.indexOptions.Alone, s.indexOptions.Dialect, s.indexOptions.Now = o.Alone, o.Dialect, s.now
 	return s, nil

@@ -1,13 +1,11 @@
 package replay
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -72,58 +70,6 @@ func newStanding(maxReplays int, watched string) *standing {
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: newWords(),
 	}
-}
-
-// loadStanding reads the committed part of the status topic. A change needs [Service.startWriter] instead.
-func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
-	return s.watchStanding(ctx, "")
-}
-
-// watchStanding is loadStanding that also notes which dead letters an operation changed last.
-func (s *Service) watchStanding(ctx context.Context, operation string) (*standing, error) {
-	spans, err := s.store.StatusSpans(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.standingOf(ctx, spans, operation, "")
-}
-
-// standingOf reads spans of the status topic. It notes which dead letters the operations watched and own changed
-// last.
-func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, watched, own string) (*standing, error) {
-	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
-	st.own.operation, st.elsewhere = own, s.alone
-	for p, span := range spans {
-		st.ends[p] = span.End
-	}
-	err := deadletters.ScanStates(ctx, s.store.Log(), s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
-		st.add(r)
-		return nil
-	})
-	return st, err
-}
-
-// followStates calls fn for each record of the status topic in spans that follows the offsets in read. It updates
-// read after each record, so that the next call continues there after an error.
-func (s *Service) followStates(ctx context.Context, spans map[int32]kafka.Span, read map[int32]int64, fn func(*deadletters.StateRecord)) error {
-	rest := map[int32]kafka.Span{}
-	for p, span := range spans {
-		if span.Start = max(span.Start, read[p]); span.Start < span.End {
-			rest[p] = span
-		}
-	}
-	err := deadletters.ScanStates(ctx, s.store.Log(), s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
-		fn(r)
-		read[r.At.Partition] = r.At.Offset + 1
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for p, span := range rest { // skip trailing transaction markers
-		read[p] = span.End
-	}
-	return nil
 }
 
 // add processes one record of the status topic. A later record of a dead letter replaces the earlier one, and a

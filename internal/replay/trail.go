@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
@@ -75,7 +74,8 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 		return err
 	}
 	if !f.Since.IsZero() && s.store.Dir() == nil {
-		if err := s.from(ctx, s.cfg.Topics.Audit, spans, f.Since); err != nil {
+		// A record is written after the event that it describes, so no event since then is lost.
+		if err := kafka.StartAt(ctx, s.client, s.cfg.Topics.Audit, spans, f.Since); err != nil {
 			return err
 		}
 	}
@@ -91,19 +91,4 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 		}
 		return fn(e)
 	}, func(l *recordbatch.Large) error { return errors.New(l.String()) })
-}
-
-// from moves the start of each span to a time. A record is written after the event that it describes, so no event
-// since then is lost.
-func (s *Service) from(ctx context.Context, topic string, spans map[int32]kafka.Span, at time.Time) error {
-	offsets, err := kadm.NewClient(s.client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), topic)
-	if err != nil {
-		return fmt.Errorf("look up the time %s in %s: %w", at.Format(time.RFC3339), topic, err)
-	}
-	for p, span := range spans {
-		if found, ok := offsets.Lookup(topic, p); ok && found.Err == nil && found.Offset > span.Start {
-			spans[p] = kafka.Span{Start: min(found.Offset, span.End), End: span.End}
-		}
-	}
-	return nil
 }

@@ -88,7 +88,7 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 	if len(u.acts) == 0 {
 		return nil, nil, fmt.Errorf("%w: %s has no event about a dead letter of the operation %s; replayer audit lists operations", ErrNoOperation, s.cfg.Topics.Audit, operationID)
 	}
-	st, err := s.watchStanding(ctx, operationID)
+	st, err := s.states.LoadUndoable(ctx, operationID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +102,7 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 // startOf returns a time before the start of an operation, if its ID contains the time; else the zero time.
 func startOf(operationID string) time.Time {
 	if at := operation.TimeOf(operationID); !at.IsZero() {
-		return at.Add(-clockSkew)
+		return at.Add(-ClockSkew)
 	}
 	return time.Time{}
 }

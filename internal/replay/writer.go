@@ -108,21 +108,11 @@ func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *lease)
 	if err := w.openFiles(ctx); err != nil {
 		return nil, err
 	}
-	return w.service.decidedStanding(ctx, op)
-}
-
-// decidedStanding reads the status topic up to its present end. It waits for open transactions of the consumer, since
-// these would hide committed records behind them.
-func (s *Service) decidedStanding(ctx context.Context, op operation.Operation) (*standing, error) {
-	spans, err := s.store.DecidedStatusSpans(ctx)
-	if err != nil {
-		return nil, err
-	}
 	own := op.ID
 	if op.Word == string(control.JobReplay) {
 		own = "" // a replay recognizes its own dead letters by their replay ID
 	}
-	return s.standingOf(ctx, spans, op.Undoes, own)
+	return w.service.states.LoadDecided(ctx, op.Undoes, own)
 }
 
 func (w *writer) close() {
