@@ -260,7 +260,7 @@ func (s *Service) changing(op operation.Operation, places []dlqPlace, stage stag
 
 // start reports whether an earlier session, whose commit was not confirmed, has changed dead letters.
 func (c *changing) start(_ context.Context, st *standing) (begun bool, err error) {
-	return len(st.own.before) > 0, nil
+	return st.OwnChanges() > 0, nil
 }
 
 func (c *changing) rest() []reader {
@@ -275,7 +275,7 @@ func (c *changing) decide(ctx context.Context, st *standing, of *candidate) (dec
 	if l == nil {
 		return leave("its record is gone: retention deleted it"), nil
 	}
-	if was, changed := st.own.before[keyOf(l.ID)]; changed {
+	if was, changed := st.ChangedBefore(l.ID); changed {
 		return decision{already: true, overtaken: was == deadletters.Superseded}, nil
 	}
 	st.hear(l)

@@ -185,27 +185,6 @@ func TestOthers_S4_7_what_failed_again_is_not_pruned(t *testing.T) {
 	expect.That(t, err == nil && r.Letters == 2, "%d dead letters would be pruned, want the two that did not fail: %+v, %v", r.Letters, r, err)
 }
 
-// An operator's words are no data: a reason that reads like the replayer's own does not count as --to.
-func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
-	t.Parallel()
-	for reason, to := range map[string]string{
-		"sent to the owner by mail": "", "sent to features.quarantine: by hand": "", "": "features.quarantine", "given to the owner": "features.quarantine",
-	} {
-		st := newStanding(3, "")
-		for i, state := range []deadletters.State{
-			{Status: deadletters.Replaying, Writer: deadletters.Operator},
-			{Status: deadletters.Pending},
-			{Status: deadletters.Discarded, Writer: deadletters.Operator, Reason: reason, Destination: to},
-		} {
-			state.ID, state.ReplayID, state.At = "0-1-aa", "r", start.Add(time.Duration(i)*time.Second)
-			st.add(&deadletters.StateRecord{ID: state.ID, State: state})
-		}
-		r := st.report("r", verdicts{heardSince: start})
-		want := to != ""
-		expect.That(t, (r.Elsewhere == 1) == want && (r.FailedAgain == 1) != want, "%q to %q: elsewhere %d, failed again %d", reason, to, r.Elsewhere, r.FailedAgain)
-	}
-}
-
 // No topic of the pipeline takes dead letters as they are: its readers would take them for their own records.
 func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
 	w := parallel(t)
@@ -227,28 +206,5 @@ func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
 		_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: to})
 		kept := slices.Contains(roads, to)
 		expect.That(t, errors.Is(err, operation.ErrOptions) == kept && (!kept || strings.Contains(err.Error(), to+" belongs to the pipeline of roads")), "%s: %v", to, err)
-	}
-}
-
-// The outcome of each letter counts once. A failure in other software replaces what the consumer says, whichever comes first.
-func TestOutcomes_S4_8_countEachLetterOnce(t *testing.T) {
-	t.Parallel()
-	w := outcomes{counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{}, others: others{sent: 2}}
-	for _, c := range []struct {
-		id                           string
-		to                           deadletters.Status
-		reprocessed, failed, awaited int
-	}{
-		{"own", deadletters.Reprocessed, 1, 0, 2},
-		{"own", deadletters.Reprocessed, 1, 0, 2},
-		{"dlq-0-1", deadletters.Reprocessed, 2, 0, 1},
-		{"dlq-0-1", deadletters.Pending, 1, 1, 1},
-		{"dlq-0-1", deadletters.Pending, 1, 1, 1},
-		{"dlq-0-1", deadletters.Reprocessed, 1, 1, 1},
-		{"dlq-0-2", deadletters.Escalated, 1, 2, 0},
-	} {
-		w.take(deadletters.State{ID: c.id, Status: c.to, ReplayID: "r", Writer: deadletters.Consumer})
-		got := w.counts
-		expect.That(t, got.Reprocessed == c.reprocessed && got.FailedAgain == c.failed && w.others.open() == c.awaited, "after %s: %s: %+v, %d awaited", c.id, c.to, got, w.others.open())
 	}
 }

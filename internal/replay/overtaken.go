@@ -95,7 +95,7 @@ func (n *newer) sentKey(l *deadletters.Letter, to string) (key sentKey, offset i
 // earlier in the plan being made.
 func (n *newer) letters(l *deadletters.Letter, to string) (sent, planned bool) {
 	key, offset, ok := n.sentKey(l, to)
-	return ok && n.standing.sent[key] > offset, ok && n.planned[key] > offset
+	return ok && n.standing.SentAfter(key, offset), ok && n.planned[key] > offset
 }
 
 func (n *newer) plan(l *deadletters.Letter, to string) {

@@ -36,6 +36,9 @@ func (s *standing) noteSent(state *deadletters.State) (before int64) {
 	return before
 }
 
+// SentAfter reports whether a dead letter with this key and a larger source offset was put back.
+func (s *standing) SentAfter(key sentKey, offset int64) bool { return s.sent[key] > offset }
+
 // unnoteSent reverts noteSent.
 func (s *standing) unnoteSent(state *deadletters.State, before int64) {
 	key := s.sentKey(state.Destination, state.Source, state.KeyHash)
@@ -51,7 +54,12 @@ func (s *standing) unnoteSent(state *deadletters.State, before int64) {
 // wrote reports whether a record is a dead letter of this DLQ that was put back. Such a value is as old as the dead
 // letter.
 func (s *standing) wrote(dlq string, r *kgo.Record) bool {
-	_, letter := marked(r)
+	letter := ""
+	for _, h := range r.Headers {
+		if h.Key == header.KeyDeadLetterID {
+			letter = string(h.Value)
+		}
+	}
 	id, own := strings.CutSuffix(letter, deadletters.IDIn(dlq, ""))
 	return own && s.marks[keyOf(id)].to != 0
 }

@@ -132,6 +132,23 @@ func (s *standing) of(id string) (state deadletters.State, why string) {
 	}, ""
 }
 
+// ChangedBefore returns the status that a dead letter had before the operation that loaded the table changed it. ok is
+// false if that operation has not changed it, or another one changed it since (see [Reader.LoadDecided]).
+func (s *standing) ChangedBefore(id string) (before deadletters.Status, ok bool) {
+	before, ok = s.own.before[keyOf(id)]
+	return before, ok
+}
+
+// OwnChanges returns the number of dead letters that the operation that loaded the table changed last.
+func (s *standing) OwnChanges() int { return len(s.own.before) }
+
+// Undoable returns the status that a dead letter had before the operation to undo changed it. ok is false if another
+// operation changed it since.
+func (s *standing) Undoable(id string) (before deadletters.Status, ok bool) {
+	before, ok = s.watched.before[keyOf(id)]
+	return before, ok
+}
+
 // hear applies the outcome that the record of a dead letter reports about its last replay, if other software wrote
 // the record (see [deadletters.ExternalOutcome]).
 func (s *standing) hear(l *deadletters.Letter) {

@@ -114,7 +114,7 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 		return leave(why), nil
 	}
 	did := u.acts[keyOf(l.ID)]
-	before, held := st.watched.before[keyOf(l.ID)]
+	before, held := st.Undoable(l.ID)
 	switch {
 	case did == audit.Replayed:
 		return leave("it was put back or sent to another topic: a sent record cannot be called back"), nil

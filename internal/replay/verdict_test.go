@@ -153,16 +153,6 @@ func partLetter(index int, version int64) *deadletters.Letter {
 	return l
 }
 
-// C-4: two features of one collection that say the same are two features: neither stands for the other.
-func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
-	t.Parallel()
-	a, b := partLetter(1, 5), partLetter(2, 5)
-	expect.That(t, contentOf(a) != contentOf(b) && contentOf(a) == contentOf(partLetter(1, 5)), "the part does not tell contents apart")
-	state := deadletters.State{ID: a.ID}.Naming(a)
-	of, ok := contentOfState(&state)
-	expect.That(t, ok && of == contentOf(a), "its state speaks of another content than the dead letter")
-}
-
 // S4-8: a plan holds a part to the version of its record, as the consumer does: what is newer supersedes it, and what its own record
 // became does not.
 func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
