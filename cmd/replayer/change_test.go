@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -203,10 +204,10 @@ func TestBulk_S4_6_a_terminal_asks_for_the_number(t *testing.T) {
 }
 
 // status is what `replayer replays ID` says of a job.
-func (d *desk) status(id string) replay.Report {
+func (d *desk) status(id string) states.Report {
 	d.t.Helper()
 	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "json", id)
-	var r replay.Report
+	var r states.Report
 	d.decode(&r)
 	must.That(d.t, r.Job != nil, "no job in %s", &d.out)
 	return r

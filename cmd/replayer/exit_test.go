@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/helptext"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -103,7 +104,7 @@ func TestExit_of_an_execution(t *testing.T) {
 		{"some left", replay.Result{Untouched: replay.Untouched{Left: 1}}, nil, cli.ExitPartly},
 		{"failed at once", replay.Result{}, broken, cli.ExitRuntime},
 		{"failed in between", replay.Result{Transactions: 1}, broken, cli.ExitPartly},
-		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, cli.ExitPartly},
+		{"some failed again", replay.Result{Outcome: &states.Counts{FailedAgain: 1}}, nil, cli.ExitPartly},
 		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, cli.ExitStopped},
 		{"taken over", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitStopped},
 		{"taken over at once", replay.Result{}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitRefused},

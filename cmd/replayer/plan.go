@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 func (a *app) plan() *cobra.Command {
@@ -118,7 +119,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "This is the forecast from %s, when the plan was made; a dead letter whose state changed since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
 	done, err := s.Status(ctx, p.ID)
-	if errors.Is(err, replay.ErrNoReplay) {
+	if errors.Is(err, states.ErrNoReplay) {
 		return nil
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 func (a *app) replays() *cobra.Command {
@@ -64,9 +65,9 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if wait {
 		bar := a.bar()
 		defer bar.clear()
-		look = func(ctx context.Context, id string) (replay.Report, error) {
-			status, err := s.Await(ctx, id, func(now replay.Report) {
-				bar.show(replay.Progress{Phase: replay.Waiting, Sent: now.Attempted, Outcome: now.Outcome})
+		look = func(ctx context.Context, id string) (states.Report, error) {
+			status, err := s.Await(ctx, id, func(now states.Report) {
+				bar.show(replay.Progress{Phase: replay.Waiting, Sent: now.Attempted, Outcome: now.Counts})
 			})
 			bar.clear()
 			return status, err
@@ -94,7 +95,7 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	return nil
 }
 
-func (a *app) writeStatus(status replay.Report) error {
+func (a *app) writeStatus(status states.Report) error {
 	var b figures
 	if status.Job != nil {
 		b.WriteString(jobStatus(status.Job))
@@ -107,7 +108,7 @@ func (a *app) writeStatus(status replay.Report) error {
 	if a.alone() {
 		b.elsewhere(&status)
 	} else {
-		b.outcome(&status.Outcome)
+		b.outcome(&status.Counts)
 	}
 	if status.Duplicates > 0 {
 		b.line("duplicates", "%d", status.Duplicates)
@@ -126,7 +127,7 @@ func (a *app) writeStatus(status replay.Report) error {
 }
 
 // elsewhere adds the known state of dead letters that were replayed into topics of other software.
-func (f *figures) elsewhere(status *replay.Report) {
+func (f *figures) elsewhere(status *states.Report) {
 	rest, waiting := status.Elsewhere-status.Consumed, 0
 	if status.Job != nil && status.Job.Watched.Group != "" {
 		w := status.Job.Watched
@@ -188,7 +189,7 @@ func (a *app) showOverview(look replay.Look, trouble error, size func() (width, 
 }
 
 func (a *app) writeOverview(look replay.Look) error {
-	look.Replays = append([]replay.Underway{}, look.Replays...) // an empty list in JSON instead of null
+	look.Replays = append([]states.Underway{}, look.Replays...) // an empty list in JSON instead of null
 	return a.answer(look, overviewText(a.env, look))
 }
 
@@ -226,7 +227,7 @@ func overviewText(env Env, look replay.Look) string {
 }
 
 // leftText returns the remaining time of a replay, or "?" before its first dead letter is finished.
-func leftText(r replay.Underway) string {
+func leftText(r states.Underway) string {
 	switch {
 	case r.Rate == nil:
 		return "-"

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one line of JSON per dead letter.
@@ -225,7 +226,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 }
 
 // outcome adds the consumer's outcomes of the replayed dead letters.
-func (f *figures) outcome(o *replay.Outcome) {
+func (f *figures) outcome(o *states.Counts) {
 	f.line("reprocessed", "%d", o.Reprocessed)
 	f.line("failed again", "%d", o.FailedAgain)
 	if o.Escalated > 0 {

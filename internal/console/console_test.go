@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -129,9 +129,9 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	expect.That(t, of.Attempted == 1 && of.UnderWay == 1, "%+v", of)
 	d.put(replaying("b", "fix-1"), reprocessed("b", "fix-1"))
 	page := read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1")
-	must.That(t, page.Total == 2 && len(page.Letters) == 1 && page.Letters[0].ID == "a" && page.Letters[0].Result == replay.LetterWaiting, "%+v", page)
+	must.That(t, page.Total == 2 && len(page.Letters) == 1 && page.Letters[0].ID == "a" && page.Letters[0].Result == states.LetterWaiting, "%+v", page)
 	page = read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1&cursor="+page.Next)
-	expect.That(t, page.Total == 2 && page.Letters[0].ID == "b" && page.Letters[0].Result == replay.LetterReprocessed && page.Next == "", "%+v", page)
+	expect.That(t, page.Total == 2 && page.Letters[0].ID == "b" && page.Letters[0].Result == states.LetterReprocessed && page.Next == "", "%+v", page)
 	says(t, d.get("/replays/fix-1?outcome=reprocessed&cursor="), http.StatusOK, "<h2>Replay</h2>", "Its dead letters: 1", `<a href="/letters/b">`, `<span class="badge reprocessed">reprocessed</span>`)
 	said := d.refused(d.get("/api/replays/fix-1/letters?outcome=lost"), http.StatusBadRequest)
 	expect.That(t, strings.Contains(said.Message, "use one of"), "%+v", said)

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // ExitOf returns the exit code of an error of the services behind the console. The commands use it, too.
@@ -26,7 +27,7 @@ func ExitOf(err error) cli.Exit {
 		return cli.ExitUsage
 	case cancelled:
 		return cli.ExitStopped
-	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
+	case errors.Is(err, states.ErrNoReplay), errors.Is(err, replay.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
 		return cli.ExitNothing
 	default:
 		return cli.ExitRuntime

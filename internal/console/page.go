@@ -26,6 +26,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
@@ -111,7 +112,7 @@ type page struct {
 func (p page) Pending() int { return p.Stats.Statuses[string(deadletters.Pending)] }
 
 // Results lists the possible results of a dead letter of a replay.
-func (page) Results() []replay.LetterResult { return replay.LetterResults() }
+func (page) Results() []states.LetterResult { return states.LetterResults() }
 
 // Statuses lists the statuses to choose from.
 func (page) Statuses() []deadletters.Status { return deadletters.Statuses() }
@@ -191,7 +192,7 @@ func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
 	}
 	asked.Limit = pageRows
 	of, err := c.askReplay(ctx, q.id, asked)
-	if err != nil && !errors.Is(err, replay.ErrNoReplay) {
+	if err != nil && !errors.Is(err, states.ErrNoReplay) {
 		return page{}, err
 	}
 	out, err := c.acting(q.id, of.ReplayAnswer, err)
@@ -293,7 +294,7 @@ func (c *Console) words() template.FuncMap {
 		"orders":   replay.Orders,
 		"title":    capital,
 		"short":    status.ShortMapping,
-		"spaced":   func(r replay.LetterResult) string { return strings.ReplaceAll(string(r), "_", " ") },
+		"spaced":   func(r states.LetterResult) string { return strings.ReplaceAll(string(r), "_", " ") },
 		"letters":  letterCount,
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
 		"said":     func(j *control.Job, why string) bool { return j != nil && j.Why == why },

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
@@ -42,13 +43,13 @@ type ReplaysAnswer struct {
 // ReplayAnswer is one replay.
 type ReplayAnswer struct {
 	Fresh  Freshness     `json:"fresh"`
-	Replay replay.Report `json:"replay"`
+	Replay states.Report `json:"replay"`
 }
 
 // OutcomesAnswer is a page of the dead letters of one replay.
 type OutcomesAnswer struct {
 	Fresh Freshness `json:"fresh"`
-	replay.LetterOutcomes
+	states.LetterOutcomes
 }
 
 // FlowAnswer is how records move through the pipeline; null without one.
@@ -85,7 +86,7 @@ func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) 
 
 func (c *Console) replays(ctx context.Context, _ query) (ReplaysAnswer, error) {
 	look, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Look, error) { return p.overview.Look(ctx) })
-	look.Replays, look.Jobs = append([]replay.Underway{}, look.Replays...), slices.Clone(look.Jobs)
+	look.Replays, look.Jobs = append([]states.Underway{}, look.Replays...), slices.Clone(look.Jobs)
 	for i := range look.Jobs {
 		c.maskOf(ctx).job(&look.Jobs[i])
 	}
@@ -113,7 +114,7 @@ func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
 }
 
 func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {
-	of, err := c.askReplay(ctx, q.id, replay.OutcomeQuery{})
+	of, err := c.askReplay(ctx, q.id, states.OutcomeQuery{})
 	return of.ReplayAnswer, err
 }
 
@@ -129,12 +130,12 @@ func (c *Console) outcomes(ctx context.Context, q query) (OutcomesAnswer, error)
 // replayed is one replay with a page of its dead letters.
 type replayed struct {
 	ReplayAnswer
-	letters replay.LetterOutcomes
+	letters states.LetterOutcomes
 }
 
 // askReplay returns one replay and those of its dead letters that asked selects. The error is [replay.ErrNoReplay] if
 // nothing has its ID.
-func (c *Console) askReplay(ctx context.Context, id string, asked replay.OutcomeQuery) (replayed, error) {
+func (c *Console) askReplay(ctx context.Context, id string, asked states.OutcomeQuery) (replayed, error) {
 	of, fresh, err := ask(ctx, c, func(p *pipeline) (of replayed, err error) {
 		of.Replay, of.letters, err = p.overview.Replay(ctx, id, asked)
 		return of, err
@@ -142,14 +143,14 @@ func (c *Console) askReplay(ctx context.Context, id string, asked replay.Outcome
 	of.Fresh = fresh
 	m := c.maskOf(ctx)
 	m.job(of.Replay.Job)
-	each(m, of.letters.Letters, func(l *replay.LetterOutcome) { hide(&l.Why) })
+	each(m, of.letters.Letters, func(l *states.LetterOutcome) { hide(&l.Why) })
 	return of, err
 }
 
 // outcomes reads which dead letters of a replay a request selects.
-func (q query) outcomes() (asked replay.OutcomeQuery, err error) {
-	asked = replay.OutcomeQuery{Result: replay.LetterResult(q.get("outcome")), After: q.get("cursor")}
-	if results := replay.LetterResults(); asked.Result != "" && !slices.Contains(results, asked.Result) {
+func (q query) outcomes() (asked states.OutcomeQuery, err error) {
+	asked = states.OutcomeQuery{Result: states.LetterResult(q.get("outcome")), After: q.get("cursor")}
+	if results := states.LetterResults(); asked.Result != "" && !slices.Contains(results, asked.Result) {
 		return asked, usage("outcome: %q; use one of %v", q.get("outcome"), results)
 	}
 	asked.Limit, err = q.limit()

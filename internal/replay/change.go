@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // Verb is what an operator does with dead letters other than replaying them. It is a closed list (see [Verbs]).
@@ -104,7 +105,7 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c op
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
+	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 		return s.changed(op, v, st, l)
 	})
 }
@@ -126,7 +127,7 @@ type PutBack struct {
 func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, error) {
 	out := PutBack{map[string]int{}, map[string]int{}}
 	st, err := s.states.Load(ctx)
-	if err != nil || !st.sentAny() {
+	if err != nil || !st.SentAny() {
 		return out, err
 	}
 	index, err := s.Index(ctx)
@@ -138,7 +139,7 @@ func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, e
 		return out, err
 	}
 	return out, fresh.Letters(ctx, dlqindex.Query{Filter: f}, func(l deadletters.Letter) error {
-		state, why := st.of(l.ID)
+		state, why := st.Of(l.ID)
 		if why == "" && state.Destination != "" && l.Status == deadletters.Discarded { // the index also knows which died again
 			out.Topics[state.Destination]++
 			out.Groups[l.Group]++
@@ -178,8 +179,8 @@ func (s *Service) operation(word string, c operation.Call, f deadletters.Filter)
 }
 
 // changed stages the change of one dead letter, or returns why it is left.
-func (s *Service) changed(op operation.Operation, v Verb, st *standing, l *deadletters.Letter) (decision, error) {
-	prev, why := st.of(l.ID)
+func (s *Service) changed(op operation.Operation, v Verb, st *states.Table, l *deadletters.Letter) (decision, error) {
+	prev, why := st.Of(l.ID)
 	switch {
 	case why != "":
 		return leave(why), nil
@@ -221,7 +222,7 @@ type ChangeResult struct {
 }
 
 // stager stages the change of a dead letter, or returns why it is left. It decides by the states as of the fencing.
-type stager func(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error)
+type stager func(ctx context.Context, st *states.Table, l *deadletters.Letter) (decision, error)
 
 // changing executes a change of chosen dead letters: discard, escalate, reopen, edit, undo.
 type changing struct {
@@ -259,7 +260,7 @@ func (s *Service) changing(op operation.Operation, places []dlqPlace, stage stag
 }
 
 // start reports whether an earlier session, whose commit was not confirmed, has changed dead letters.
-func (c *changing) start(_ context.Context, st *standing) (begun bool, err error) {
+func (c *changing) start(_ context.Context, st *states.Table) (begun bool, err error) {
 	return st.OwnChanges() > 0, nil
 }
 
@@ -270,7 +271,7 @@ func (c *changing) rest() []reader {
 	}}
 }
 
-func (c *changing) decide(ctx context.Context, st *standing, of *candidate) (decision, error) {
+func (c *changing) decide(ctx context.Context, st *states.Table, of *candidate) (decision, error) {
 	l := of.letter
 	if l == nil {
 		return leave("its record is gone: retention deleted it"), nil
@@ -278,7 +279,7 @@ func (c *changing) decide(ctx context.Context, st *standing, of *candidate) (dec
 	if was, changed := st.ChangedBefore(l.ID); changed {
 		return decision{already: true, overtaken: was == deadletters.Superseded}, nil
 	}
-	st.hear(l)
+	st.ApplyReported(l)
 	do, err := c.stage(ctx, st, l)
 	do.overtaken = do.prev.Status == deadletters.Superseded
 	return do, err

@@ -10,14 +10,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // choice is the result of a filter: the last DLQ record of each selected dead letter. The index chooses. The states
 // decide what may be done with a dead letter; for an execution, the states as of the fencing.
 type choice struct {
-	standing *standing
-	index    *dlqindex.DLQ // as of the choice
-	places   []dlqPlace    // in the order of the DLQ
+	states *states.Table
+	index  *dlqindex.DLQ // as of the choice
+	places []dlqPlace    // in the order of the DLQ
 }
 
 // dlqPlace is the position of a record in the DLQ.
@@ -46,12 +47,12 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 
 // chooseOf is choose with states that were read before. It keeps the selected dead letters for which some returns
 // true.
-func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filter, some func(id string) bool) (*choice, error) {
+func (s *Service) chooseOf(ctx context.Context, st *states.Table, f deadletters.Filter, some func(id string) bool) (*choice, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{standing: st}
+	c := &choice{states: st}
 	if c.index, err = index.Fresh(ctx); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *Service) known(ctx context.Context, c *choice, fn func(n int, l *deadle
 		if l == nil {
 			return nil
 		}
-		c.standing.hear(l)
+		c.states.ApplyReported(l)
 		return fn(n, l)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -23,7 +24,7 @@ type decision struct {
 
 // decide decides about one dead letter of the plan, by the states that were read after all other replayers were
 // fenced.
-func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ decision, err error) {
+func (r *replaying) decide(ctx context.Context, st *states.Table, of *candidate) (_ decision, err error) {
 	p, l := of.plan, of.letter
 	if l == nil {
 		at := p.DLQ(r.plan.DLQ)
@@ -32,8 +33,8 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ 
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
 		return leave("another dead letter is at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
-	st.hear(l)
-	prev, why := st.of(l.ID)
+	st.ApplyReported(l)
+	prev, why := st.Of(l.ID)
 	if why != "" {
 		return leave(why), nil
 	}
@@ -55,7 +56,7 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *candidate) (_ 
 	}
 	l.State, l.Status = prev, prev.Status
 	d := decision{staged: staged{letter: l, prev: prev.Naming(l)}}
-	if other, ok := st.standsFor(l); ok {
+	if other, ok := st.SameContent(l); ok {
 		return d, r.closeAs(&d.staged, other)
 	}
 	if p.Do == plan.Duplicate {
@@ -143,7 +144,7 @@ func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, 
 		return "", false
 	}
 	own, pending := now.ReplayID == r.plan.ID, now.Status == deadletters.Pending
-	retry, failed := r.failed[keyOf(p.ID)]
+	retry, failed := r.failed[states.KeyOf(p.ID)]
 	switch {
 	case own && now.Status == deadletters.Escalated:
 		return "it failed too often in this replay and is escalated", false

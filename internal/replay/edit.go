@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -57,7 +58,7 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 		return err
 	}
 	return s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
-		e := s.edited(ctx, l, o, chosen.standing)
+		e := s.edited(ctx, l, o, chosen.states)
 		if e.Why == "" {
 			verdict, _ := s.judge(ctx, l, e.value)
 			e.Today = &verdict
@@ -74,9 +75,9 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, o.Confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error) {
-		chosen.standing.hear(l)
-		if why := meanwhile(chosen.standing, st, l.ID); why != "" {
+	return s.change(ctx, op, chosen.places, o.Confirm, func(ctx context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+		chosen.states.ApplyReported(l)
+		if why := meanwhile(chosen.states, st, l.ID); why != "" {
 			return leave(why), nil
 		}
 		e := s.edited(ctx, l, o, st)
@@ -89,9 +90,9 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 
 // meanwhile returns that a dead letter changed after the DLQ was read and before the other replayers were fenced: the
 // bytes that were read may not be its last ones.
-func meanwhile(before, now *standing, id string) string {
-	then, unread := before.of(id)
-	state, why := now.of(id)
+func meanwhile(before, now *states.Table, id string) string {
+	then, unread := before.Of(id)
+	state, why := now.Of(id)
 	if why = cmp.Or(unread, why); why == "" && !then.At.Equal(state.At) {
 		why = fmt.Sprintf("it was changed just now (it is %s%s): look at it again", state.Status, since(state))
 	}
@@ -99,7 +100,7 @@ func meanwhile(before, now *standing, id string) string {
 }
 
 // edited applies an edit to one dead letter, or returns why it cannot be applied.
-func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptions, st *standing) Edited {
+func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptions, st *states.Table) Edited {
 	e := Edited{ID: l.ID, Before: l.ContentHash, Changes: []patch.Change{}}
 	if e.Why = s.uneditable(l, o, st); e.Why != "" {
 		return e
@@ -130,8 +131,8 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 }
 
 // uneditable returns why a dead letter cannot be edited, whatever the edit is.
-func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing) string {
-	state, why := st.of(l.ID)
+func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *states.Table) string {
+	state, why := st.Of(l.ID)
 	switch {
 	case why != "":
 		return why
@@ -150,8 +151,8 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 }
 
 // stageEdit stages the new record of a dead letter with its state and audit event.
-func (s *Service) stageEdit(op operation.Operation, l *deadletters.Letter, e Edited, st *standing) (decision, error) {
-	prev, why := st.of(l.ID)
+func (s *Service) stageEdit(op operation.Operation, l *deadletters.Letter, e Edited, st *states.Table) (decision, error) {
+	prev, why := st.Of(l.ID)
 	if why != "" {
 		return leave(why), nil
 	}

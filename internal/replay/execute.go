@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // Execute puts the dead letters of a plan back. It checks each again: one whose state changed since the plan, or
@@ -91,19 +92,19 @@ type replaying struct {
 	rate     ramp.Pace
 	result   Result
 	sessions int
-	wave     wave            // of the current session
-	outcomes *outcomes       // of the current session
-	newer    *newer          // nil for a pipeline
-	failed   map[idKey]int   // dead letters that an earlier call of this replay put back and that failed, with their number of replays
-	heard    map[int32]int64 // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
-	sent     int             // dead letters of this replay that were put back, as far as the session knows
+	wave     wave               // of the current session
+	outcomes *states.Counter    // of the current session
+	newer    *newer             // nil for a pipeline
+	failed   map[states.Key]int // dead letters that an earlier call of this replay put back and that failed, with their number of replays
+	heard    map[int32]int64    // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
+	sent     int                // dead letters of this replay that were put back, as far as the session knows
 }
 
-func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err error) {
+func (r *replaying) start(ctx context.Context, st *states.Table) (begun bool, err error) {
 	if err := r.openKeys(ctx); err != nil {
 		return false, err
 	}
-	r.outcomes, r.wave, r.consumed = r.service.states.Outcomes(r.plan.ID, st.ends), wave{}, consumed{}
+	r.outcomes, r.wave, r.consumed = r.service.states.Count(r.plan.ID, st.Ends), wave{}, consumed{}
 	if r.service.alone {
 		r.newer = r.service.newerOf(st, r.plan.Seen)
 	}
@@ -158,7 +159,7 @@ func (r *replaying) count(b *batch) {
 		}
 		r.watch.sent(d.sentTo, d.offset)
 		if deadletters.OfOtherSoftware(d.letter.ID) {
-			r.outcomes.others.sent++
+			r.outcomes.Foreign.Sent++
 		}
 	}
 	r.sent += b.sends
@@ -178,7 +179,7 @@ func (r *replaying) count(b *batch) {
 func (r *replaying) counts() control.JobCounts {
 	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number}
 	if r.outcomes != nil {
-		c.Reprocessed, c.FailedAgain = r.outcomes.counts.Reprocessed, r.outcomes.counts.FailedAgain
+		c.Reprocessed, c.FailedAgain = r.outcomes.Counts.Reprocessed, r.outcomes.Counts.FailedAgain
 	}
 	c.Watched = r.watched()
 	return c
@@ -186,13 +187,13 @@ func (r *replaying) counts() control.JobCounts {
 
 // outcome returns the outcome of the dead letters. A session counts only what comes after its start; after several
 // sessions, the states of all dead letters are counted.
-func (r *replaying) outcome(ctx context.Context) Outcome {
+func (r *replaying) outcome(ctx context.Context) states.Counts {
 	if r.sessions > 1 && !r.service.alone {
-		if report, _, err := r.service.states.Replays().Report(ctx, r.plan.ID, OutcomeQuery{}); err == nil {
-			return r.withConsumed(report.Outcome)
+		if report, _, err := r.service.states.Replays().Report(ctx, r.plan.ID, states.OutcomeQuery{}); err == nil {
+			return r.withConsumed(report.Counts)
 		}
 	}
-	return r.withConsumed(r.outcomes.outcome(r.sent))
+	return r.withConsumed(r.outcomes.Total(r.sent))
 }
 
 // lostBroker reports that the replay waits for the broker.
@@ -207,7 +208,7 @@ func (r *replaying) progress(p Progress) {
 	}
 	p.Letters, p.Settled, p.Sent = r.plan.Letters, r.settled, r.sent
 	if r.outcomes != nil {
-		p.Outcome = r.withConsumed(r.outcomes.outcome(r.sent))
+		p.Outcome = r.withConsumed(r.outcomes.Total(r.sent))
 	}
 	r.options.Progress(p)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -365,10 +366,10 @@ func TestPrepare_splitsByBytes(t *testing.T) {
 		}
 		return broken
 	}
-	discards := &changing{stage: func(_ context.Context, _ *standing, l *deadletters.Letter) (decision, error) {
+	discards := &changing{stage: func(_ context.Context, _ *states.Table, l *deadletters.Letter) (decision, error) {
 		return decision{staged: staged{letter: l, next: deadletters.State{ID: l.ID, Status: deadletters.Discarded}}}, nil
 	}}
-	s := session{execution: &execution{task: discards}, standing: newStanding(3, ""), walk: startWalk(t.Context(), read)}
+	s := session{execution: &execution{task: discards}, states: states.NewTable(3), walk: startWalk(t.Context(), read)}
 	defer s.walk.stop()
 	for _, id := range []string{"a", "b"} {
 		b := must.Get(s.prepare(t.Context(), limits{letters: 10}))(t)

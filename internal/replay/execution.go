@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // execution carries out an operation on dead letters: a replay, a discard, an edit, an undo. It runs in sessions. A
@@ -39,13 +40,13 @@ type execution struct {
 type task interface {
 	// start begins a session with the states as of the fencing. begun reports whether the audit trail has the
 	// operation's first event.
-	start(ctx context.Context, st *standing) (begun bool, err error)
+	start(ctx context.Context, st *states.Table) (begun bool, err error)
 	// rest returns the readers of the unsettled dead letters, one for each pass.
 	rest() []reader
 	// limits returns the limits of the next transaction.
 	limits() limits
 	// decide decides about one dead letter by the states.
-	decide(ctx context.Context, st *standing, of *candidate) (decision, error)
+	decide(ctx context.Context, st *states.Table, of *candidate) (decision, error)
 	// pace waits until a transaction with so many dead letters may begin.
 	pace(ctx context.Context, letters int) error
 	// count counts what a transaction settled.
@@ -95,7 +96,7 @@ func (x *execution) session(ctx context.Context) error {
 }
 
 // work does what is left, and waits for the consumer.
-func (x *execution) work(ctx context.Context, w *writer, st *standing) error {
+func (x *execution) work(ctx context.Context, w *writer, st *states.Table) error {
 	begun, err := x.task.start(ctx, st)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (x *execution) work(ctx context.Context, w *writer, st *standing) error {
 	if !x.begun && !begun {
 		w.trail.own = x.op.Started(x.service.now(), x.letters)
 	}
-	s := &session{execution: x, writer: w, standing: st}
+	s := &session{execution: x, writer: w, states: st}
 	for _, read := range x.task.rest() {
 		if err := s.pass(ctx, read); err != nil {
 			return err
@@ -126,14 +127,14 @@ func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
 	return cmp.Or(err, unwritten)
 }
 
-// session is one session of an execution. The batch that is prepared ahead uses walk and standing; otherwise one
+// session is one session of an execution. The batch that is prepared ahead uses walk and states; otherwise one
 // goroutine owns them.
 type session struct {
 	*execution
-	writer   *writer
-	walk     *walk
-	standing *standing // as of the fencing, with what was prepared since
-	ahead    *ahead    // nil if nothing is prepared ahead
+	writer *writer
+	walk   *walk
+	states *states.Table // as of the fencing, with what was prepared since
+	ahead  *ahead        // nil if nothing is prepared ahead
 }
 
 // pass settles what one reader reads, batch by batch. While the broker takes one batch, the next is prepared. Its
@@ -222,7 +223,7 @@ func (s *session) prepare(ctx context.Context, of limits) (*batch, error) {
 
 // take decides about one dead letter and adds it to a batch.
 func (s *session) take(ctx context.Context, b *batch, l candidate) error {
-	do, err := s.task.decide(ctx, s.standing, &l)
+	do, err := s.task.decide(ctx, s.states, &l)
 	if err != nil {
 		return err
 	}
@@ -237,11 +238,11 @@ func (s *session) take(ctx context.Context, b *batch, l candidate) error {
 	default:
 		do.of = l
 		b.bytes += l.size()
-		s.standing.set(do.next)
+		s.states.Set(do.next)
 		if do.sends {
 			b.sends++
-			s.standing.hold(do.next) // also for one that leaves the pipeline and is closed here
-			do.sentBefore = s.standing.noteSent(&do.next)
+			s.states.HoldContent(do.next) // also for one that leaves the pipeline and is closed here
+			do.sentBefore = s.states.AddSent(&do.next)
 		}
 		b.staged = append(b.staged, do.staged)
 	}
@@ -329,9 +330,9 @@ func (s *session) revert(b *batch) {
 
 // undecide reverts what the decision about one dead letter changed in the states.
 func (s *session) undecide(d *staged) {
-	s.standing.set(d.prev)
+	s.states.Set(d.prev)
 	if d.sends {
-		s.standing.unnoteSent(&d.next, d.sentBefore)
+		s.states.RemoveSent(&d.next, d.sentBefore)
 	}
 }
 

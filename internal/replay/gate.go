@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // lookPause is the time between two polls of the status topic while a replay waits for the consumer's verdict.
@@ -18,7 +19,7 @@ type wave struct {
 	number int
 	size   int // dead letters to put back; 0 is all the remaining ones
 	sent   int // dead letters put back so far
-	before Outcome
+	before states.Counts
 }
 
 // gateEarlier judges the dead letters that an earlier call or session put back and the consumer has not finished.
@@ -40,7 +41,7 @@ func (r *replaying) nextWave(g ramp.Ramp) {
 	if !ok {
 		size = 0
 	}
-	r.wave = wave{number: r.wave.number + 1, size: size, before: r.outcomes.counts}
+	r.wave = wave{number: r.wave.number + 1, size: size, before: r.outcomes.Counts}
 	r.wave.before.Reasons = maps.Clone(r.wave.before.Reasons)
 }
 
@@ -65,7 +66,7 @@ func (r *replaying) gate(ctx context.Context) error {
 // glance judges a wave that is still being sent, so that the replay stops as soon as too many dead letters failed
 // again.
 func (r *replaying) glance(ctx context.Context, g ramp.Ramp) error {
-	if err := r.outcomes.poll(ctx); err != nil {
+	if err := r.outcomes.Poll(ctx); err != nil {
 		return err
 	}
 	size := r.wave.size
@@ -100,7 +101,7 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 	began := r.service.now()
 	quiet, heard := quiet{since: began, behind: -1}, heard{last: -1, since: began}
 	for {
-		if err := r.outcomes.poll(ctx); err != nil {
+		if err := r.outcomes.Poll(ctx); err != nil {
 			return err
 		}
 		r.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size, Watched: r.awaited(&quiet)})
@@ -143,7 +144,7 @@ func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (ove
 	if paused, _ := r.job.pauseOrdered(); paused || finished > h.last {
 		h.last, h.since = finished, now
 	}
-	theirs := r.outcomes.others.open()
+	theirs := r.outcomes.Foreign.Open()
 	others := !g.Gates() && size-finished <= theirs
 	if others && now.Sub(h.since) >= r.service.cfg.DeadLetters.UnheardAfter.Std() {
 		return true, nil
@@ -205,13 +206,13 @@ func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size in
 // sinceWave returns how many dead letters the consumer has finished since the wave began, and how many of those
 // failed again.
 func (r *replaying) sinceWave() (finished, failed int) {
-	now, before := r.outcomes.counts, r.wave.before
+	now, before := r.outcomes.Counts, r.wave.before
 	return now.Finished() - before.Finished(), now.FailedAgain - before.FailedAgain
 }
 
 func (r *replaying) stop(g ramp.Ramp, size, finished, failed int) error {
 	reasons := map[string]int{} // failures of this wave by reason
-	for reason, n := range r.outcomes.counts.Reasons {
+	for reason, n := range r.outcomes.Counts.Reasons {
 		if n -= r.wave.before.Reasons[reason]; n > 0 {
 			reasons[reason] = n
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/standin"
@@ -115,7 +116,7 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 	awaited, err := s.Await(w.ctx(), p.ID, nil)
 	expect.That(t, err == nil && awaited.Attempted == 12 && awaited.FailedAgain == 6, "%+v, %v", awaited, err)
 	_, err = s.Status(w.ctx(), "nobody")
-	expect.That(t, errors.Is(err, ErrNoReplay), "unknown replay: %v", err)
+	expect.That(t, errors.Is(err, states.ErrNoReplay), "unknown replay: %v", err)
 }
 
 // What the consumer finished before the broker was lost counts in the end, too.

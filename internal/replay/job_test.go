@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -176,7 +177,7 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	decided = new(int)
 	end := make(chan error, 1)
 	go func() {
-		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
+		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 			if *decided++; *decided == inBatch+1 { // of the batch that is prepared while the first is written
 				w.order(control.PauseJob, op.ID)
 				eventually.Until(w.ctx(), w.t, "the order is heard", func() (bool, string) {

@@ -106,7 +106,7 @@ func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
 	if err != nil {
 		return control.Job{}, err
 	}
-	return s.job(ctx, st.taken, id)
+	return s.job(ctx, st.Taken, id)
 }
 
 // job is [Service.Job] with states that the caller has already read.

@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -233,7 +234,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			selected := must.Get(v.Selection(deadletters.Filter{}))(t)
 			chosen := must.Get(s.choose(w.ctx(), selected))(t)
 			op := must.Get(s.operation(string(v), ana("why"), deadletters.Filter{}))(t)
-			stage := func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
+			stage := func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 				return s.changed(op, v, st, l)
 			}
 			for range 2 { // the second session knows nothing of the first one's commit

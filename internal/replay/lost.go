@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -56,19 +57,19 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c operat
 	if err := s.finished(ctx); err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
-		return s.reopenedLost(op, chosen.standing, st, l)
+	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+		return s.reopenedLost(op, chosen.states, st, l)
 	})
 }
 
 // reopenedLost stages the change of one dead letter if its state is unchanged since the offsets were read. Otherwise
 // it returns why the letter is left.
-func (s *Service) reopenedLost(op operation.Operation, before, now *standing, l *deadletters.Letter) (decision, error) {
-	prev, why := now.of(l.ID)
+func (s *Service) reopenedLost(op operation.Operation, before, now *states.Table, l *deadletters.Letter) (decision, error) {
+	prev, why := now.Of(l.ID)
 	if why != "" {
 		return leave(why), nil
 	}
-	then, _ := before.of(l.ID)
+	then, _ := before.Of(l.ID)
 	switch {
 	case deadletters.OfOtherSoftware(prev.ID):
 		return leave("other software has it and does not report successes: look there, then reopen or discard it by its id"), nil

@@ -147,9 +147,9 @@ func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:
 
 // keys returns the keys of the chosen dead letters, sorted.
 func (p *planning) keys() []idempotency.KeyHash {
-	keys := make([]idempotency.KeyHash, len(p.marks))
-	for i := range p.marks {
-		keys[i] = p.marks[i].key
+	keys := make([]idempotency.KeyHash, len(p.letters))
+	for i := range p.letters {
+		keys[i] = p.letters[i].key
 	}
 	slices.SortFunc(keys, compareKeys)
 	return slices.Compact(keys)

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -57,16 +58,16 @@ func (w *world) failsAgain(id string, at time.Time) {
 }
 
 // report gives how a replay is, once in agreement with who has followed it since the first report.
-func (w *world) report(s *Service, id string) Report {
+func (w *world) report(s *Service, id string) states.Report {
 	w.t.Helper()
 	if w.followed == nil {
 		w.followed = w.service().Overview()
 	}
 	r := must.Get(s.Status(w.ctx(), id))(w.t)
-	followed, _, err := w.followed.Replay(w.ctx(), id, OutcomeQuery{})
+	followed, _, err := w.followed.Replay(w.ctx(), id, states.OutcomeQuery{})
 	must.Do(w.t, err)
 	if r.Unheard == 0 { // by the clock of the service
-		expect.Equal(w.t, fmt.Sprint(followed.Outcome, followed.Attempted, followed.Ended), fmt.Sprint(r.Outcome, r.Attempted, r.Ended))
+		expect.Equal(w.t, fmt.Sprint(followed.Counts, followed.Attempted, followed.Ended), fmt.Sprint(r.Counts, r.Attempted, r.Ended))
 	}
 	return r
 }

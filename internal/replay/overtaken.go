@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -17,17 +18,17 @@ import (
 // newer finds newer records for the keys of dead letters of a DLQ without a pipeline: a value in a compacted topic,
 // or another dead letter. It is for one goroutine at a time.
 type newer struct {
-	client   *kgo.Client
-	standing *standing
-	values   target.Newest
-	fresh    map[string]bool   // compacted topics that were read recently enough
-	planned  map[sentKey]int64 // youngest offset among the dead letters of the plan being made
+	client  *kgo.Client
+	states  *states.Table
+	values  target.Newest
+	fresh   map[string]bool          // compacted topics that were read recently enough
+	planned map[states.SentKey]int64 // youngest offset among the dead letters of the plan being made
 }
 
 // newerOf returns a newer. seen contains the offsets up to which compacted topics were read before.
-func (s *Service) newerOf(st *standing, seen map[string]map[int32]int64) *newer {
-	wrote := func(r *kgo.Record) bool { return st.wrote(s.cfg.Topics.DLQ, r) }
-	return &newer{client: s.client, standing: st, values: target.Newest{Ends: seen, Ignore: wrote}, fresh: map[string]bool{}, planned: map[sentKey]int64{}}
+func (s *Service) newerOf(st *states.Table, seen map[string]map[int32]int64) *newer {
+	wrote := func(r *kgo.Record) bool { return st.Wrote(s.cfg.Topics.DLQ, r) }
+	return &newer{client: s.client, states: st, values: target.Newest{Ends: seen, Ignore: wrote}, fresh: map[string]bool{}, planned: map[states.SentKey]int64{}}
 }
 
 // expire makes the next lookup read each topic again.
@@ -85,9 +86,9 @@ func positionOf(l *deadletters.Letter) header.Position {
 }
 
 // sentKey returns the sentKey of a dead letter that goes to a topic. ok is false if the dead letter has no order.
-func (n *newer) sentKey(l *deadletters.Letter, to string) (key sentKey, offset int64, ok bool) {
+func (n *newer) sentKey(l *deadletters.Letter, to string) (key states.SentKey, offset int64, ok bool) {
 	source, known := l.Source()
-	key = n.standing.sentKey(to, source, l.KeyHash())
+	key = n.states.SentKey(to, source, l.KeyHash())
 	return key, source.Offset, known && l.Keyed()
 }
 
@@ -95,7 +96,7 @@ func (n *newer) sentKey(l *deadletters.Letter, to string) (key sentKey, offset i
 // earlier in the plan being made.
 func (n *newer) letters(l *deadletters.Letter, to string) (sent, planned bool) {
 	key, offset, ok := n.sentKey(l, to)
-	return ok && n.standing.SentAfter(key, offset), ok && n.planned[key] > offset
+	return ok && n.states.SentAfter(key, offset), ok && n.planned[key] > offset
 }
 
 func (n *newer) plan(l *deadletters.Letter, to string) {
@@ -107,7 +108,7 @@ func (n *newer) plan(l *deadletters.Letter, to string) {
 // seeNewer reads the compacted topics that the dead letters of a plan go to, in a DLQ without a pipeline. It returns
 // the offsets up to which it read. In a forced plan, a topic that cannot be read becomes a doubt instead of an error.
 func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]map[int32]int64, doubt string, err error) {
-	p.newer = s.newerOf(p.standing, nil)
+	p.newer = s.newerOf(p.states, nil)
 	p.newer.values.Keys = p.keys()
 	doubt = p.to.origins.doubt()
 	for _, topic := range p.to.origins.compacted() {
@@ -152,7 +153,7 @@ func leaveLine(line *plan.Letter, why string) {
 func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *deadletters.Letter, value []byte, n int) {
 	t := p.to.origins.target(ctx, line.Target)
 	if line.Do == plan.Duplicate {
-		p.judgeTwin(line, l, &t, n)
+		p.judgeDuplicate(line, l, &t, n)
 		return
 	}
 	p.newer.order(line, l, &t, p.head.Force != "")
@@ -168,14 +169,14 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 	}
 }
 
-// judgeTwin leaves a duplicate if the dead letter with the same content is left.
-func (p *planning) judgeTwin(line *plan.Letter, l *deadletters.Letter, t *target.Topic, n int) {
-	twin, ok := p.twins[n]
-	if !ok || p.head.Force != "" || line.DuplicateOf != p.twin(n) {
+// judgeDuplicate leaves a duplicate if the dead letter with the same content is left.
+func (p *planning) judgeDuplicate(line *plan.Letter, l *deadletters.Letter, t *target.Topic, n int) {
+	other, ok := p.duplicates[n]
+	if !ok || p.head.Force != "" || line.DuplicateOf != p.duplicateOf(n) {
 		return
 	}
 	from := l.Control.Source
-	from.Offset = p.marks[twin].source
+	from.Offset = p.letters[other].source
 	if p.newer.value(l, t, from) {
 		leaveLine(line, hides(t.Name))
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // Overview follows all replays and jobs. The first call reads the status topic, and each later one what is new. It is
 // not safe for concurrent use.
 type Overview struct {
 	service *Service
-	replays *Replays
+	replays *states.Replays
 	before  Look
 }
 
@@ -24,12 +25,12 @@ func (s *Service) Overview() *Overview {
 
 // Look is the state of all replays at one time.
 type Look struct {
-	At        time.Time     `json:"at"`
-	AtWork    string        `json:"at_work,omitempty"`   // which replayer is running, since when and for which operation
-	Obstacles []Obstacle    `json:"obstacles,omitempty"` // see [Service.Obstacles]
-	Replays   []Underway    `json:"replays"`             // unfinished replays, the last changed first
-	Jobs      []control.Job `json:"jobs"`                // of all kinds, running and ended, the last begun first
-	Finished  int           `json:"finished_replays"`    // number of finished replays with a state
+	At        time.Time         `json:"at"`
+	AtWork    string            `json:"at_work,omitempty"`   // which replayer is running, since when and for which operation
+	Obstacles []Obstacle        `json:"obstacles,omitempty"` // see [Service.Obstacles]
+	Replays   []states.Underway `json:"replays"`             // unfinished replays, the last changed first
+	Jobs      []control.Job     `json:"jobs"`                // of all kinds, running and ended, the last begun first
+	Finished  int               `json:"finished_replays"`    // number of finished replays with a state
 }
 
 // Look reads what is new and returns the state of all replays. After an error, the next call continues.
@@ -46,7 +47,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 		now.Jobs = append(now.Jobs, s.jobs(view, o.replays.Taken)...)
 	} // if not, the obstacles say why the control topic is unreadable
 	for _, j := range now.Jobs {
-		underWay := slices.ContainsFunc(now.Replays, func(r Underway) bool { return r.ReplayID == j.ID })
+		underWay := slices.ContainsFunc(now.Replays, func(r states.Underway) bool { return r.ReplayID == j.ID })
 		if j.NotReached > 0 && !underWay && o.replays.Taken(j.ID) > 0 {
 			now.Finished--
 		}
@@ -61,7 +62,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 }
 
 // Foreign returns the outcomes that do not count, as of the last look.
-func (o *Overview) Foreign() Foreign { return o.replays.Foreign() }
+func (o *Overview) Foreign() states.Foreign { return o.replays.Foreign() }
 
 // atWork describes the holder of the lease, and says if it may have died.
 func (s *Service) atWork(l *control.Lease) string {

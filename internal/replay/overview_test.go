@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -117,12 +118,12 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 	w.dieMany(6)
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
-	o, states := s.Overview(), w.states()
-	ask := func() (Report, error) {
-		r, _, err := o.Replay(w.ctx(), "r1", OutcomeQuery{})
+	o, written := s.Overview(), w.states()
+	ask := func() (states.Report, error) {
+		r, _, err := o.Replay(w.ctx(), "r1", states.OutcomeQuery{})
 		return r, err
 	}
-	status := func() Report { return must.Get(ask())(t) }
+	status := func() states.Report { return must.Get(ask())(t) }
 	expect.That(t, status().UnderWay == 6 && status().Job != nil, "%+v", status())
 	fetched, ends := w.fetched("features.dlq-status"), must.Get(s.store.StatusSpans(w.ctx()))(t)
 	expect.That(t, status().UnderWay == 6 && len(fetched()) == 0, "nothing is new, and something is read")
@@ -147,7 +148,7 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 	w.writer = must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(t) // it knows no former id
 	t.Cleanup(w.writer.Close)
 	for range 5 { // longer than the former one
-		for _, state := range states {
+		for _, state := range written {
 			partition := state.DLQ.Partition
 			state.Status, state.DLQ = deadletters.Reprocessed, header.Position{}
 			w.die(state.Record("features.dlq-status", partition))
@@ -173,8 +174,8 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 	}
 	w.change(Discard, deadletters.Filter{IDs: []string{"letter-4"}})
 	w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{"letter-5"}}))
-	o, got := s.Overview(), map[string]LetterOutcome{}
-	pages := func(q OutcomeQuery, between func()) (ids []string, total int) {
+	o, got := s.Overview(), map[string]states.LetterOutcome{}
+	pages := func(q states.OutcomeQuery, between func()) (ids []string, total int) {
 		for {
 			_, page, err := o.Replay(w.ctx(), "r1", q)
 			must.Do(t, err)
@@ -188,58 +189,58 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 			q.After = page.Next
 		}
 	}
-	ids, total := pages(OutcomeQuery{Limit: 2}, func() {})
+	ids, total := pages(states.OutcomeQuery{Limit: 2}, func() {})
 	expect.Equal(t, fmt.Sprint(ids, total), "[letter-0 letter-1 letter-2 letter-3 letter-4 letter-6 twin] 7")
-	for id, want := range map[string]LetterOutcome{
-		"letter-1": {Result: LetterReprocessed}, "letter-2": {Result: LetterFailedAgain, Why: "fixed"}, "letter-3": {Result: LetterSkipped, Why: "fixed"},
-		"letter-4": {Result: LetterFailedAgain, Why: "discarded by an operator since: because"}, "letter-6": {Result: LetterWaiting},
+	for id, want := range map[string]states.LetterOutcome{
+		"letter-1": {Result: states.LetterReprocessed}, "letter-2": {Result: states.LetterFailedAgain, Why: "fixed"}, "letter-3": {Result: states.LetterSkipped, Why: "fixed"},
+		"letter-4": {Result: states.LetterFailedAgain, Why: "discarded by an operator since: because"}, "letter-6": {Result: states.LetterWaiting},
 	} {
 		want.ID, want.At = id, got[id].At
 		expect.Equal(t, got[id], want)
 	}
-	twins := []LetterResult{got["letter-0"].Result, got["twin"].Result}
+	twins := []states.LetterResult{got["letter-0"].Result, got["twin"].Result}
 	slices.Sort(twins)
-	expect.That(t, twins[0] == LetterSkipped && twins[1] == LetterWaiting && strings.HasPrefix(got["letter-0"].Why+got["twin"].Why, "same content as "), "%+v", got)
-	results, _, err := o.Replay(w.ctx(), "r1", OutcomeQuery{})
+	expect.That(t, twins[0] == states.LetterSkipped && twins[1] == states.LetterWaiting && strings.HasPrefix(got["letter-0"].Why+got["twin"].Why, "same content as "), "%+v", got)
+	results, _, err := o.Replay(w.ctx(), "r1", states.OutcomeQuery{})
 	must.Do(t, err)
-	for _, result := range LetterResults() {
-		ids, total := pages(OutcomeQuery{Result: result, Limit: 1}, func() {})
-		expect.That(t, total == len(ids) && total == results.results()[result], "%s: %v, %d in all", result, ids, total)
+	for _, result := range states.LetterResults() {
+		ids, total := pages(states.OutcomeQuery{Result: result, Limit: 1}, func() {})
+		expect.That(t, total == len(ids) && total == results.Results()[result], "%s: %v, %d in all", result, ids, total)
 	}
-	ids, _ = pages(OutcomeQuery{Limit: 3}, sync.OnceFunc(func() {
+	ids, _ = pages(states.OutcomeQuery{Limit: 3}, sync.OnceFunc(func() {
 		w.ends("letter-6", deadletters.Reprocessed)
 		for _, id := range []string{"letter-1x", "letter-3x", "zz", "zz"} {
 			w.die(deadletters.State{ID: id, Status: deadletters.Replaying, ReplayID: "r1", At: start, By: "ana"}.Record("features.dlq-status", 0))
 		}
 	}))
-	expect.That(t, fmt.Sprint(ids) == "[letter-0 letter-1 letter-2 letter-3 letter-3x letter-4 letter-6 twin zz]" && got["letter-6"].Result == LetterReprocessed, "%v, %+v", ids, got)
-	ids, total = pages(OutcomeQuery{Limit: 3}, func() {})
+	expect.That(t, fmt.Sprint(ids) == "[letter-0 letter-1 letter-2 letter-3 letter-3x letter-4 letter-6 twin zz]" && got["letter-6"].Result == states.LetterReprocessed, "%v, %+v", ids, got)
+	ids, total = pages(states.OutcomeQuery{Limit: 3}, func() {})
 	expect.Equal(t, fmt.Sprint(ids, total), "[letter-0 letter-1 letter-1x letter-2 letter-3 letter-3x letter-4 letter-6 twin zz] 10")
 	w.die(deadletters.State{ID: "letter-3", Status: deadletters.Replaying, ReplayID: "r1", At: start, By: "ana"}.Record("features.dlq-status", 0))
-	pages(OutcomeQuery{Limit: 3}, func() {})
-	expect.Equal(t, got["letter-3"], LetterOutcome{ID: "letter-3", Result: LetterWaiting, At: start}, "taken once more by the same replay")
-	_, _, err = o.Replay(w.ctx(), "nobody", OutcomeQuery{Limit: 1})
-	expect.That(t, errors.Is(err, ErrNoReplay), "%v", err)
+	pages(states.OutcomeQuery{Limit: 3}, func() {})
+	expect.Equal(t, got["letter-3"], states.LetterOutcome{ID: "letter-3", Result: states.LetterWaiting, At: start}, "taken once more by the same replay")
+	_, _, err = o.Replay(w.ctx(), "nobody", states.OutcomeQuery{Limit: 1})
+	expect.That(t, errors.Is(err, states.ErrNoReplay), "%v", err)
 }
 
 // The time left is that at the pace since the look before.
 func TestOverview_S4_10_pace(t *testing.T) {
 	t.Parallel()
-	before := []Underway{{ReplayID: "r", Outcome: Outcome{Reprocessed: 10, UnderWay: 90}}}
+	before := []states.Underway{{ReplayID: "r", Counts: states.Counts{Reprocessed: 10, UnderWay: 90}}}
 	for _, c := range []struct {
-		now  Underway
+		now  states.Underway
 		rate float64
 		left float64 // negative: not known
 	}{
-		{Underway{ReplayID: "r", Outcome: Outcome{Reprocessed: 25, FailedAgain: 5, UnderWay: 70}}, 2, 35},
-		{Underway{ReplayID: "r", Outcome: Outcome{Reprocessed: 10, UnderWay: 90}}, 0, -1},
-		{Underway{ReplayID: "r", Outcome: Outcome{Reprocessed: 5, UnderWay: 95}}, 0, -1}, // some went to a later replay
-		{Underway{ReplayID: "new", Outcome: Outcome{Closed: 20, UnderWay: 10}, Theirs: 6}, 2, 2},
+		{states.Underway{ReplayID: "r", Counts: states.Counts{Reprocessed: 25, FailedAgain: 5, UnderWay: 70}}, 2, 35},
+		{states.Underway{ReplayID: "r", Counts: states.Counts{Reprocessed: 10, UnderWay: 90}}, 0, -1},
+		{states.Underway{ReplayID: "r", Counts: states.Counts{Reprocessed: 5, UnderWay: 95}}, 0, -1}, // some went to a later replay
+		{states.Underway{ReplayID: "new", Counts: states.Counts{Closed: 20, UnderWay: 10}, Theirs: 6}, 2, 2},
 	} {
 		c.now.Pace(before, 10*time.Second)
 		expect.That(t, *c.now.Rate == c.rate && (c.now.Left == nil) == (c.left < 0) && (c.now.Left == nil || *c.now.Left == c.left), "%+v", c.now)
 	}
-	first := Underway{ReplayID: "r", Outcome: Outcome{UnderWay: 1}}
+	first := states.Underway{ReplayID: "r", Counts: states.Counts{UnderWay: 1}}
 	first.Pace(nil, 0)
 	expect.That(t, first.Rate == nil, "no time has passed: %+v", first)
 }

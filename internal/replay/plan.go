@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -64,21 +65,21 @@ func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOpti
 // planning contains the chosen dead letters of a plan and the facts that decide about them.
 type planning struct {
 	*choice
-	head    plan.Head
-	to      destination
-	marks   []going     // by place
-	twins   map[int]int // by place of a dead letter that can go back: place of the dead letter with the same content that goes back instead (see twinsOf)
-	ids     idList      // of dead letters that can go back
-	newest  *newest
-	newer   *newer // nil for a pipeline
-	ages    ages
-	rewrite *rewrite.Rewrite // nil leaves values unchanged
+	head       plan.Head
+	to         destination
+	letters    []planned     // by place
+	duplicates map[int]int   // by place of a dead letter that can go back: place of the dead letter with the same content that goes back instead (see duplicatesOf)
+	ids        states.IDList // of dead letters that can go back
+	newest     *newest
+	newer      *newer // nil for a pipeline
+	ages       ages
+	rewrite    *rewrite.Rewrite // nil leaves values unchanged
 }
 
-// going is what a plan remembers of a chosen dead letter.
-type going struct {
-	source  int64      // source offset of its first appearance
-	content contentKey // zero unless it can go back
+// planned is what a plan remembers of a chosen dead letter.
+type planned struct {
+	source  int64             // source offset of its first appearance
+	content states.ContentKey // zero unless it can go back
 	key     idempotency.KeyHash
 	id      uint32 // index in planning.ids, if it can go back
 }
@@ -142,26 +143,26 @@ func (s *Service) find(ctx context.Context, p *planning, f deadletters.Filter) (
 	if p.choice, err = s.choose(ctx, f); err != nil {
 		return err
 	}
-	p.marks = make([]going, len(p.places))
+	p.letters = make([]planned, len(p.places))
 	err = s.known(ctx, p.choice, func(n int, l *deadletters.Letter) error {
-		_, why := s.target(ctx, l, p.to, p.standing)
+		_, why := s.target(ctx, l, p.to, p.states)
 		p.mark(n, l, why == "")
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	p.twins = twinsOf(p.marks)
+	p.duplicates = duplicatesOf(p.letters)
 	p.newest, err = s.newestFor(ctx, p.keys(), p.to.elsewhere)
 	return err
 }
 
 func (p *planning) mark(n int, l *deadletters.Letter, goes bool) {
-	m := &p.marks[n]
+	m := &p.letters[n]
 	m.key = l.KeyHash()
 	if source := l.Control.Source; goes && l.Control.HasSource {
 		p.ages.add(source)
-		m.source, m.content, m.id = source.Offset, contentOf(l), p.ids.add(l.ID, source.Offset)
+		m.source, m.content, m.id = source.Offset, states.ContentOf(l), p.ids.Add(l.ID, source.Offset)
 	}
 }
 
@@ -174,7 +175,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 		if l == nil {
 			return nil // retention deleted it since it was chosen
 		}
-		line := s.planned(ctx, l, p.to, p.standing, p.twin(n))
+		line := s.line(ctx, l, p.to, p.states, p.duplicateOf(n))
 		if line.Do != plan.Leave {
 			why, err := deadletters.FetchOriginal(ctx, s.client, l, s.maxValue())
 			if err != nil {
@@ -220,14 +221,14 @@ func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l
 // maxNamed bounds the error code and the feature ID in a plan, in bytes.
 const maxNamed = 512
 
-// planned decides about a dead letter. twin is the dead letter of the same content that goes back in the same plan,
+// line decides about a dead letter. duplicateOf is the dead letter of the same content that goes back in the same plan,
 // or "".
-func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destination, st *standing, twin string) plan.Letter {
+func (s *Service) line(ctx context.Context, l *deadletters.Letter, to destination, st *states.Table, duplicateOf string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: header.Clip(l.Control.ErrorCode, maxNamed), FeatureID: header.Clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
 	}
-	state, unread := st.of(l.ID)
+	state, unread := st.Of(l.ID)
 	if unread == "" {
 		p.ReprocessCount, p.StateAt, p.Reopened = state.ReprocessCount, millis(state.At), st.Reopened(l.ID)
 	}
@@ -237,11 +238,11 @@ func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destina
 		p.Do, p.Why, p.Overtaken = plan.Leave, header.Clip(why, maxMessage), state.Status == deadletters.Superseded
 		return p
 	}
-	if other, ok := st.standsFor(l); ok {
-		twin = other
+	if other, ok := st.SameContent(l); ok {
+		duplicateOf = other
 	}
-	if twin != "" {
-		p.Do, p.DuplicateOf = plan.Duplicate, twin
+	if duplicateOf != "" {
+		p.Do, p.DuplicateOf = plan.Duplicate, duplicateOf
 	}
 	return p
 }
@@ -255,18 +256,18 @@ func millis(t time.Time) int64 {
 
 // target returns why a dead letter cannot go back (see unfit). For a DLQ without a pipeline it also returns the topic
 // that the dead letter goes to.
-func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *standing) (t target.Topic, why string) {
+func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *states.Table) (t target.Topic, why string) {
 	if why := s.unfit(l, to.elsewhere, st); why != "" || !s.alone {
 		return t, why
 	}
-	state, _ := st.of(l.ID) // unfit has checked the error
+	state, _ := st.Of(l.ID) // unfit has checked the error
 	return to.origins.of(ctx, l, max(l.Control.ReplayCount, state.ReprocessCount))
 }
 
 // unfit returns why a dead letter cannot be replayed into the source topic (an empty to) or another one, or "". It
 // uses the given states, which may be newer than the listing of the dead letter.
-func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
-	state, why := st.of(l.ID)
+func (s *Service) unfit(l *deadletters.Letter, to string, st *states.Table) string {
+	state, why := st.Of(l.ID)
 	if why != "" {
 		return why
 	}

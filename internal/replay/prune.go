@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -100,13 +101,13 @@ type pruning struct {
 	service *Service
 	result  PruneResult
 	starts  map[int32]int64
-	floors  map[int32]int64 // offset up to which each partition of the DLQ is deleted
-	present map[idKey]bool  // dead letters with a record at or after the floor
+	floors  map[int32]int64     // offset up to which each partition of the DLQ is deleted
+	present map[states.Key]bool // dead letters with a record at or after the floor
 }
 
 // remove deletes records before states. If it stops in between, the next pruning finds a state without its record. In
 // the other order, a dead letter without its state would be pending again.
-func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operation.Operation, l *lease) error {
+func (p *pruning) remove(ctx context.Context, w *writer, st *states.Table, op operation.Operation, l *lease) error {
 	if err := p.survey(ctx, st); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (s *Service) newPrune(before time.Time) (*pruning, error) {
 		return nil, fmt.Errorf("%w: resolved before %s: this time is in the future", operation.ErrOptions, before.Format(time.RFC3339))
 	}
 	return &pruning{
-		service: s, starts: map[int32]int64{}, floors: map[int32]int64{}, present: map[idKey]bool{},
+		service: s, starts: map[int32]int64{}, floors: map[int32]int64{}, present: map[states.Key]bool{},
 		result: PruneResult{Before: before.UTC(), Statuses: map[deadletters.Status]int{}, Blocks: []Block{}},
 	}, nil
 }
@@ -140,7 +141,7 @@ func (p *pruning) prunable(state deadletters.State, unread string) bool {
 }
 
 // survey finds the first record in each partition of the DLQ whose dead letter must stay.
-func (p *pruning) survey(ctx context.Context, st *standing) error {
+func (p *pruning) survey(ctx context.Context, st *states.Table) error {
 	topic := p.service.cfg.Topics.DLQ
 	spans, err := kafka.Spans(ctx, p.service.client, topic)
 	if err != nil {
@@ -151,8 +152,8 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 	}
 	blocks := map[int32]*Block{}
 	err = p.service.reading().Letters(ctx, p.service.client, topic, spans, func(l *deadletters.Letter) error {
-		st.hear(l)
-		state, unread := st.of(l.ID)
+		st.ApplyReported(l)
+		state, unread := st.Of(l.ID)
 		block := blocks[l.DLQ.Partition]
 		if block == nil && !p.prunable(state, unread) {
 			block = &Block{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, Status: state.Status}
@@ -163,7 +164,7 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 			p.result.Records++
 			return nil
 		}
-		p.present[keyOf(l.ID)] = true
+		p.present[states.KeyOf(l.ID)] = true
 		if p.prunable(state, unread) {
 			block.Behind++
 			p.result.Kept++
@@ -214,16 +215,16 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error 
 }
 
 // each calls fn once for every prunable dead letter that has a state and no remaining record.
-func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.Letter, deadletters.State) error) error {
+func (p *pruning) each(ctx context.Context, st *states.Table, fn func(*deadletters.Letter, deadletters.State) error) error {
 	topic := p.service.cfg.Topics.DLQStatus
 	spans, err := p.service.store.StatusSpans(ctx)
 	if err != nil {
 		return err
 	}
-	seen := map[idKey]bool{}
+	seen := map[states.Key]bool{}
 	return deadletters.ScanStates(ctx, p.service.store.Log(), topic, spans, func(r *deadletters.StateRecord) error {
-		key := keyOf(r.ID)
-		state, unread := st.of(r.ID)
+		key := states.KeyOf(r.ID)
+		state, unread := st.Of(r.ID)
 		if r.ChainHead != nil || r.Removed || seen[key] || p.present[key] || !p.prunable(state, unread) {
 			return nil
 		}
@@ -242,7 +243,7 @@ func forgotten(r *deadletters.StateRecord) *deadletters.Letter {
 }
 
 // forget writes a tombstone and an audit event for each removed dead letter.
-func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operation.Operation) error {
+func (p *pruning) forget(ctx context.Context, w *writer, st *states.Table, op operation.Operation) error {
 	var batch []staged
 	commit := func() error {
 		if len(batch) == 0 {
@@ -272,7 +273,7 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operat
 }
 
 // resolvedOf counts the prunable dead letters without a record that must stay.
-func (p *pruning) resolvedOf(st *standing) int {
+func (p *pruning) resolvedOf(st *states.Table) int {
 	n := 0
 	for key, state := range st.All() {
 		if !p.present[key] && p.prunable(state, "") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // Result counts what a replay did. After an error, it counts the committed changes.
@@ -19,9 +20,9 @@ type Result struct {
 	Already    int    `json:"already"`    // put back by an earlier call with the same plan, or just before the broker was lost
 	Duplicates int    `json:"duplicates"` // closed because a dead letter of the same content was put back
 	Untouched
-	NotReached   int      `json:"not_reached,omitzero"` // not reached because the replay stopped
-	Transactions int      `json:"transactions"`         // committed
-	Outcome      *Outcome `json:"outcome,omitempty"`
+	NotReached   int            `json:"not_reached,omitzero"` // not reached because the replay stopped
+	Transactions int            `json:"transactions"`         // committed
+	Outcome      *states.Counts `json:"outcome,omitempty"`
 }
 
 // Phase is the phase of a replay. It is a closed list (see [Phases]).
@@ -43,7 +44,7 @@ type Progress struct {
 	Sent     int // put back, by this call or before
 	Wave     int // number of the wave, from 1
 	WaveSize int // 0 if the wave is all the remaining dead letters
-	Outcome  Outcome
+	Outcome  states.Counts
 	Watched  *Watched // for a DLQ without a pipeline while the replay waits for a wave; nil otherwise
 	Err      error    // for Broker: why the broker is lost
 }

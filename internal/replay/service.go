@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/statestore"
 )
 
@@ -56,7 +57,7 @@ type Service struct {
 	given       []proof.Key   // keys from the environment; nil if the control topic has them
 
 	store  *statestore.Store
-	states *Reader
+	states *states.Reader
 
 	leaseLife, leaseRenewal time.Duration // see the constants
 	lastWord                time.Duration // time limit of the last write to the control topic, also after an interruption
@@ -98,7 +99,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.states = &Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: func() time.Time { return s.now() }}
+	s.states = &states.Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: func() time.Time { return s.now() }}
 	s.indexOptions = o.Index
 	s.indexOptions.Alone, s.indexOptions.Dialect, s.indexOptions.Now = o.Alone, o.Dialect, s.now
 	return s, nil

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // Status returns the progress of one replay, without its dead letters.
-func (s *Service) Status(ctx context.Context, id string) (Report, error) {
-	report, _, err := s.Overview().Replay(ctx, id, OutcomeQuery{})
+func (s *Service) Status(ctx context.Context, id string) (states.Report, error) {
+	report, _, err := s.Overview().Replay(ctx, id, states.OutcomeQuery{})
 	return report, err
 }
 
 // Replay returns the progress of an operation and, for a replay, a page of its dead letters with their outcomes. A
 // dead letter that a later replay took counts there. The error is [ErrNoReplay] if neither a job nor a dead letter
 // has the ID. After another error, the next call continues.
-func (o *Overview) Replay(ctx context.Context, id string, q OutcomeQuery) (Report, LetterOutcomes, error) {
+func (o *Overview) Replay(ctx context.Context, id string, q states.OutcomeQuery) (states.Report, states.LetterOutcomes, error) {
 	report, letters, err := o.replays.Report(ctx, id, q)
-	if err == nil || errors.Is(err, ErrNoReplay) {
+	if err == nil || errors.Is(err, states.ErrNoReplay) {
 		report, err = o.withJob(ctx, report, err)
 	}
 	return report, letters, err
@@ -28,7 +29,7 @@ func (o *Overview) Replay(ctx context.Context, id string, q OutcomeQuery) (Repor
 
 // withJob adds the job to a report from the states. unheard is [ErrNoReplay] if no state has the ID; withJob returns
 // it if no job has it either.
-func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (Report, error) {
+func (o *Overview) withJob(ctx context.Context, report states.Report, unheard error) (states.Report, error) {
 	j, err := o.service.job(ctx, o.replays.Taken, report.ReplayID)
 	switch {
 	case err == nil:
@@ -43,10 +44,10 @@ func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (R
 
 // Await polls a replay until the consumer has finished all its dead letters, and reports each poll to tell. It waits
 // for dead letters of other software until they count as unheard.
-func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
+func (s *Service) Await(ctx context.Context, replayID string, tell func(states.Report)) (states.Report, error) {
 	o := s.Overview()
 	for {
-		status, _, err := o.replays.Report(ctx, replayID, OutcomeQuery{})
+		status, _, err := o.replays.Report(ctx, replayID, states.OutcomeQuery{})
 		if err != nil {
 			return status, err
 		}

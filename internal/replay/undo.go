@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // ErrNoOperation marks an operation without any dead letter in the audit topic. Match it with errors.Is.
@@ -21,8 +22,8 @@ var ErrNoOperation = errors.New("no such operation")
 // undoing is the reversal of one operation (docs/decisions/0077).
 type undoing struct {
 	service *Service
-	op      operation.Operation      // the reversal
-	acts    map[idKey]audit.Decision // decision of the reversed operation about each dead letter, from the audit topic
+	op      operation.Operation           // the reversal
+	acts    map[states.Key]audit.Decision // decision of the reversed operation about each dead letter, from the audit topic
 }
 
 // Undo restores the dead letters of one operation: their status, and after an edit their value. It reverses only dead
@@ -52,7 +53,7 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 	}
 	result := ChangeResult{Selected: len(chosen.places)}
 	err = s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
-		do, err := u.reverse(ctx, chosen.standing, l)
+		do, err := u.reverse(ctx, chosen.states, l)
 		switch {
 		case err != nil:
 			return err
@@ -74,11 +75,11 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 		return nil, nil, err
 	}
 	op.Undoes, op.Filter = operationID, "operation "+operationID
-	u := &undoing{service: s, op: op, acts: map[idKey]audit.Decision{}}
+	u := &undoing{service: s, op: op, acts: map[states.Key]audit.Decision{}}
 	f := TrailFilter{Operation: operationID, Since: startOf(operationID)}
 	err = s.Trail(ctx, f, func(e audit.Event) error {
 		if e.Letter != "" {
-			u.acts[keyOf(e.Letter)] = e.Decision
+			u.acts[states.KeyOf(e.Letter)] = e.Decision
 		}
 		return nil
 	})
@@ -93,7 +94,7 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 		return nil, nil, err
 	}
 	chosen, err := s.chooseOf(ctx, st, deadletters.Filter{}, func(id string) bool {
-		_, of := u.acts[keyOf(id)]
+		_, of := u.acts[states.KeyOf(id)]
 		return of
 	})
 	return u, chosen, err
@@ -102,18 +103,18 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 // startOf returns a time before the start of an operation, if its ID contains the time; else the zero time.
 func startOf(operationID string) time.Time {
 	if at := operation.TimeOf(operationID); !at.IsZero() {
-		return at.Add(-ClockSkew)
+		return at.Add(-states.ClockSkew)
 	}
 	return time.Time{}
 }
 
 // reverse stages the earlier state of a dead letter, or returns why the letter is left.
-func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error) {
-	prev, why := st.of(l.ID)
+func (u *undoing) reverse(ctx context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+	prev, why := st.Of(l.ID)
 	if why != "" {
 		return leave(why), nil
 	}
-	did := u.acts[keyOf(l.ID)]
+	did := u.acts[states.KeyOf(l.ID)]
 	before, held := st.Undoable(l.ID)
 	switch {
 	case did == audit.Replayed:

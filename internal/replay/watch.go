@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
 // watch follows the progress of a consumer group through the records that were put back from a DLQ without a
@@ -146,7 +147,7 @@ type consumed struct {
 // prove notes that the watched group has passed all records and the grace is over.
 func (r *replaying) prove() {
 	if r.watch != nil {
-		failed := r.outcomes.counts.FailedAgain
+		failed := r.outcomes.Counts.FailedAgain
 		r.consumed = consumed{letters: max(r.sent-failed, 0), failed: failed, sent: r.sent}
 	}
 }
@@ -160,14 +161,14 @@ func (r *replaying) watched() control.JobWatch {
 	if r.watch == nil || r.outcomes == nil {
 		return control.JobWatch{}
 	}
-	failed := r.outcomes.counts.FailedAgain
+	failed := r.outcomes.Counts.FailedAgain
 	w := control.JobWatch{Group: r.watch.group, Consumed: max(0, r.consumed.letters-(failed-r.consumed.failed)), Through: r.watch.through()}
 	w.Waiting = max(0, r.sent-failed-w.Consumed)
 	return w
 }
 
 // withConsumed adds the progress of the watched group to an outcome.
-func (r *replaying) withConsumed(o Outcome) Outcome {
+func (r *replaying) withConsumed(o states.Counts) states.Counts {
 	if r.watch != nil {
 		w := r.watched()
 		o.Consumed, o.UnderWay = w.Consumed, w.Waiting
@@ -183,7 +184,7 @@ func (r *replaying) closing() *audit.Event {
 	}
 	e := r.op.Started(r.service.now(), r.letters)
 	e.Decision, e.Filter, e.Force = audit.Watched, "", ""
-	e.Message = fmt.Sprintf("group %s: %d consumed, %d died again, %d waiting, through %s", w.Group, w.Consumed, r.outcomes.counts.FailedAgain, w.Waiting, w.Through)
+	e.Message = fmt.Sprintf("group %s: %d consumed, %d died again, %d waiting, through %s", w.Group, w.Consumed, r.outcomes.Counts.FailedAgain, w.Waiting, w.Through)
 	return e
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
+	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
@@ -62,7 +63,7 @@ type writer struct {
 
 // startWriter fences every earlier replayer of the source topic, ends its open transaction, and reads the status
 // topic. The states that it returns stay current until this writer is fenced.
-func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *lease) (*writer, *standing, error) {
+func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *lease) (*writer, *states.Table, error) {
 	auditPartitions, err := s.store.AuditPartitions(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -94,13 +95,13 @@ func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *le
 	}
 	w.trail = &trail{
 		topic: s.cfg.Topics.Audit, statusTopic: s.cfg.Topics.DLQStatus, partitions: auditPartitions,
-		statusPartitions: int32(max(len(st.ends), 1)), heads: maps.Clone(st.heads),
+		statusPartitions: int32(max(len(st.Ends), 1)), heads: maps.Clone(st.Heads),
 	}
 	return w, st, nil
 }
 
 // takeOver takes the lease, settles what the earlier replayer left open, and reads the states.
-func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *lease) (*standing, error) {
+func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *lease) (*states.Table, error) {
 	// The lease comes first, so that a fenced replayer that still holds the files learns who fenced it.
 	if err := l.take(ctx); err != nil {
 		return nil, err

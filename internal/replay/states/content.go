@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"crypto/sha256"
@@ -10,20 +10,21 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// contentKey identifies the same content of the same feature: a content hash, the hash of the record's key, and topic
+// ContentKey identifies the same content of the same feature: a content hash, the hash of the record's key, and topic
 // and partition of the source, because only there two records have an order. It is half of a SHA-256; a collision is
 // practically impossible.
-type contentKey [16]byte
+type ContentKey [16]byte
 
-func contentOf(l *deadletters.Letter) contentKey {
+// ContentOf returns the content of a dead letter.
+func ContentOf(l *deadletters.Letter) ContentKey {
 	return newContentKey(l.ContentHash+partOf(l.ID), l.KeyHash(), l.Control.Source)
 }
 
-// contentOfState is contentOf for a dead letter with a state. ok is false if the state does not have all parts; such
+// contentOfState is [ContentOf] for a dead letter with a state. ok is false if the state does not have all parts; such
 // a dead letter is never compared.
-func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
+func contentOfState(s *deadletters.State) (key ContentKey, ok bool) {
 	if s.ContentHash == "" || s.KeyHash.IsZero() || s.Source.Topic == "" {
-		return contentKey{}, false
+		return ContentKey{}, false
 	}
 	return newContentKey(s.ContentHash+partOf(s.ID), s.KeyHash, s.Source), true
 }
@@ -40,16 +41,16 @@ func partOf(id string) string {
 // partFields is the number of fields in the ID of a part: partition, offset, hash, part.
 const partFields = 4
 
-func newContentKey(contentHash string, key idempotency.KeyHash, source header.Position) contentKey {
+func newContentKey(contentHash string, key idempotency.KeyHash, source header.Position) ContentKey {
 	text := make([]byte, 0, 192)
 	text = append(append(text, source.Topic...), 0)
 	text = binary.BigEndian.AppendUint32(append(text, key[:]...), uint32(source.Partition))
 	sum := sha256.Sum256(append(text, contentHash...))
-	return contentKey(sum[:16])
+	return ContentKey(sum[:16])
 }
 
-// hold stores that the content of a dead letter was put back. Of two with the same content, the later one counts.
-func (s *standing) hold(state deadletters.State) {
+// HoldContent stores that the content of a dead letter was put back. Of two with the same content, the later one counts.
+func (s *Table) HoldContent(state deadletters.State) {
 	key, ok := contentOfState(&state)
 	if !ok {
 		return
@@ -57,18 +58,18 @@ func (s *standing) hold(state deadletters.State) {
 	if _, held := s.holder(key, state.Source.Offset); held {
 		return
 	}
-	s.holders[key] = s.ids.add(state.ID, state.Source.Offset)
+	s.contents[key] = s.ids.Add(state.ID, state.Source.Offset)
 }
 
 // release removes a dead letter's content.
-func (s *standing) release(state deadletters.State) {
+func (s *Table) release(state deadletters.State) {
 	key, ok := contentOfState(&state)
 	if !ok {
 		return
 	}
-	if at, held := s.holders[key]; held {
-		if id, _ := s.ids.at(at); string(id) == state.ID {
-			delete(s.holders, key)
+	if at, held := s.contents[key]; held {
+		if id, _ := s.ids.At(at); string(id) == state.ID {
+			delete(s.contents, key)
 		}
 	}
 }
@@ -79,38 +80,40 @@ func (s *standing) release(state deadletters.State) {
 //
 // A dead letter whose state was removed (pruned) holds nothing, even if the records of its state are still in the
 // topic.
-func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
-	at, ok := s.holders[key]
+func (s *Table) holder(key ContentKey, source int64) (id string, ok bool) {
+	at, ok := s.contents[key]
 	if !ok {
 		return "", false
 	}
-	held, own := s.ids.at(at)
+	held, own := s.ids.At(at)
 	id = string(held)
-	_, ok = s.marks[keyOf(id)]
+	_, ok = s.entries[KeyOf(id)]
 	return id, ok && own >= source
 }
 
-// standsFor is [standing.holder] for a dead letter. One whose first position is unknown is never compared.
-func (s *standing) standsFor(l *deadletters.Letter) (id string, ok bool) {
+// SameContent returns the ID of a dead letter with the same content that stands for this one: it was put back, has not
+// failed again, and was first read at the same source offset or later. A dead letter whose first position is unknown is
+// never compared.
+func (s *Table) SameContent(l *deadletters.Letter) (id string, ok bool) {
 	if !l.Control.HasSource {
 		return "", false
 	}
-	return s.holder(contentOf(l), l.Control.Source.Offset)
+	return s.holder(ContentOf(l), l.Control.Source.Offset)
 }
 
-// idList stores IDs of dead letters, each with the source offset at which it was first read, in little memory.
-type idList struct{ bytes []byte }
+// IDList stores IDs of dead letters, each with the source offset at which it was first read, in little memory.
+type IDList struct{ bytes []byte }
 
-// add returns the place at which it stores an ID.
-func (l *idList) add(id string, source int64) uint32 {
+// Add returns the place at which it stores an ID.
+func (l *IDList) Add(id string, source int64) uint32 {
 	place := uint32(len(l.bytes))
 	l.bytes = binary.AppendVarint(l.bytes, source)
 	l.bytes = append(binary.AppendUvarint(l.bytes, uint64(len(id))), id...)
 	return place
 }
 
-// at returns the ID at a place, and its source offset. The caller must not change the ID.
-func (l *idList) at(place uint32) (id []byte, source int64) {
+// At returns the ID at a place, and its source offset. The caller must not change the ID.
+func (l *IDList) At(place uint32) (id []byte, source int64) {
 	rest := l.bytes[place:]
 	source, width := binary.Varint(rest)
 	rest = rest[width:]
@@ -118,7 +121,7 @@ func (l *idList) at(place uint32) (id []byte, source int64) {
 	return rest[width : width+int(n)], source
 }
 
-func (l *idList) id(place uint32) []byte {
-	id, _ := l.at(place)
+func (l *IDList) id(place uint32) []byte {
+	id, _ := l.At(place)
 	return id
 }

@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 // Underway is one replay that the consumer has not finished.
 type Underway struct {
 	ReplayID string `json:"replay_id"`
-	Outcome
+	Counts
 	Theirs int       `json:"of_other_software,omitzero"` // of those under way: in other software, which reports no success
 	Since  time.Time `json:"since"`                      // when the first of those under way was put back
 	Last   time.Time `json:"last"`                       // when a dead letter of it last changed
@@ -19,17 +19,17 @@ type Underway struct {
 	Left *float64 `json:"seconds_left,omitempty"`
 }
 
-// replays counts the dead letters of each unfinished replay, and the finished replays. A later decision of an
+// unfinished counts the dead letters of each unfinished replay, and the finished replays. A later decision of an
 // operator is not an outcome.
-func (s *standing) replays() (underway []Underway, finished int) {
+func (s *Table) unfinished() (underway []Underway, finished int) {
 	all := map[uint32]*Underway{}
-	for _, m := range s.marks {
+	for _, m := range s.entries {
 		if m.replay == 0 {
 			continue
 		}
 		r := all[m.replay]
 		if r == nil {
-			r = &Underway{ReplayID: s.words.list[m.replay]}
+			r = &Underway{ReplayID: s.texts.list[m.replay]}
 			all[m.replay] = r
 		}
 		r.count(m)
@@ -50,17 +50,17 @@ func (s *standing) replays() (underway []Underway, finished int) {
 	return underway, finished
 }
 
-func (r *Underway) count(m mark) {
+func (r *Underway) count(m entry) {
 	at := time.UnixMilli(m.at).UTC()
 	if at.After(r.Last) {
 		r.Last = at
 	}
-	of := m.fate()
+	of := m.outcome()
 	r.add(of, "", 1)
-	if of != fateUnderWay {
+	if of != underWay {
 		return
 	}
-	if m.has(theirs) {
+	if m.has(foreign) {
 		r.Theirs++
 	}
 	if r.Since.IsZero() || at.Before(r.Since) {

@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 // safe for concurrent use.
 type Replays struct {
 	reader   *Reader
-	topic    kadm.TopicID // of the status topic that standing was read from
-	standing *standing    // nil before the first call
-	ids      idList       // of the dead letters of all replays
+	topic    kadm.TopicID // of the status topic that table was read from
+	table    *Table       // nil before the first call
+	ids      IDList       // of the dead letters of all replays
 	members  map[string]*members
-	reasons  map[idKey]uint32 // why dead letters are closed: indexes in the words of the standing
-	hearings map[string]*hearing
+	reasons  map[Key]uint32 // why dead letters are closed: indexes in the texts of the table
+	failures map[string]*failures
 	changes  int // number of state changes so far
 	counted  map[string]counted
 }
@@ -27,13 +27,13 @@ type Replays struct {
 func (r *Reader) Replays() *Replays { return &Replays{reader: r} }
 
 // Foreign returns the outcomes that do not count, as of the last [Replays.Read].
-func (o *Replays) Foreign() Foreign { return o.standing.foreign }
+func (o *Replays) Foreign() Foreign { return o.table.foreign }
 
 // Taken counts the dead letters whose last replay is this one, as of the last [Replays.Read].
-func (o *Replays) Taken(replayID string) int { return o.standing.taken(replayID) }
+func (o *Replays) Taken(replayID string) int { return o.table.Taken(replayID) }
 
 // Unfinished returns the unfinished replays, the last changed first, and the number of finished ones.
-func (o *Replays) Unfinished() (underway []Underway, finished int) { return o.standing.replays() }
+func (o *Replays) Unfinished() (underway []Underway, finished int) { return o.table.unfinished() }
 
 // Read reads the new records of the status topic. It starts again if the topic was re-created: such a topic has
 // another ID, or ends earlier.
@@ -47,13 +47,13 @@ func (o *Replays) Read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shrunk := func(p int32) bool { return spans[p].End < o.standing.ends[p] }
-	if o.standing == nil || topic != o.topic || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
-		o.topic, o.standing = topic, newStanding(r.DeadLetters.MaxReplays, "")
-		o.ids, o.members, o.reasons, o.hearings = idList{}, map[string]*members{}, map[idKey]uint32{}, map[string]*hearing{}
+	shrunk := func(p int32) bool { return spans[p].End < o.table.Ends[p] }
+	if o.table == nil || topic != o.topic || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
+		o.topic, o.table = topic, NewTable(r.DeadLetters.MaxReplays)
+		o.ids, o.members, o.reasons, o.failures = IDList{}, map[string]*members{}, map[Key]uint32{}, map[string]*failures{}
 		o.counted = map[string]counted{}
 	}
-	if err := r.follow(ctx, spans, o.standing.ends, o.take); err != nil {
+	if err := r.follow(ctx, spans, o.table.Ends, o.take); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type Report struct {
 	Attempted  int    `json:"attempted"`          // dead letters that it put back and that no later replay has taken
 	Duplicates int    `json:"duplicates"`         // closed because a dead letter of the same content was put back
 	Elsewhere  int    `json:"elsewhere,omitzero"` // of those attempted: sent to a topic outside the pipeline, which reports no outcome
-	Outcome           // outcomes of the others
+	Counts            // outcomes of the others
 	// Unheard counts dead letters of other software that were put back longer ago than dead_letters.unheard_after and
 	// did not die again. That software does not report whether it processed them.
 	Unheard      int       `json:"unheard"`
@@ -37,7 +37,7 @@ type Report struct {
 // Report returns the progress of a replay, and a page of its dead letters with their outcomes. A dead letter that a
 // later replay took counts there. The error is [ErrNoReplay] if no dead letter has the ID.
 func (o *Replays) Report(ctx context.Context, replayID string, q OutcomeQuery) (report Report, letters LetterOutcomes, err error) {
-	err = o.judge(ctx, replayID, func(r Report, v verdicts) error {
+	err = o.judge(ctx, replayID, func(r Report, v foreignFacts) error {
 		report, letters = r, o.outcomes(r, v, q)
 		return o.noReplay(report)
 	})
@@ -52,24 +52,24 @@ func (o *Replays) noReplay(r Report) error {
 	return nil
 }
 
-// judge reads the new states and calls fn with the report of a replay. During the call, the standing includes the
+// judge reads the new states and calls fn with the report of a replay. During the call, the table includes the
 // failures in other software.
-func (o *Replays) judge(ctx context.Context, replayID string, fn func(Report, verdicts) error) error {
+func (o *Replays) judge(ctx context.Context, replayID string, fn func(Report, foreignFacts) error) error {
 	if err := o.Read(ctx); err != nil {
 		return err
 	}
 	if c, known := o.counted[replayID]; known && c.changes == o.changes {
-		return fn(c.report, verdicts{})
+		return fn(c.report, foreignFacts{})
 	}
-	said, theirs, err := o.hear(ctx, replayID)
+	reported, someForeign, err := o.readFailures(ctx, replayID)
 	if err != nil {
 		return err
 	}
-	failed, restore := o.standing.hearAll(said)
+	failed, restore := o.table.applyFailures(reported)
 	defer restore()
-	v := verdicts{failed: failed, heardSince: o.reader.Now().Add(-o.reader.DeadLetters.UnheardAfter.Std())}
-	report := o.standing.report(replayID, v)
-	if !theirs && !report.Last.IsZero() { // the report of other software changes with time and with the DLQ
+	v := foreignFacts{failed: failed, unheardBefore: o.reader.Now().Add(-o.reader.DeadLetters.UnheardAfter.Std())}
+	report := o.table.report(replayID, v)
+	if !someForeign && !report.Last.IsZero() { // the report of other software changes with time and with the DLQ
 		o.counted[replayID] = counted{o.changes, report}
 	}
 	return fn(report, v)
@@ -81,85 +81,85 @@ type counted struct {
 	report  Report
 }
 
-// verdicts has what decides about the outcomes of dead letters in other software.
-type verdicts struct {
-	failed     map[idKey]bool // dead letters that failed again in other software, from the DLQ
-	heardSince time.Time      // a dead letter that was put back before and has no outcome counts as unheard
+// foreignFacts has what decides about the outcomes of dead letters in other software.
+type foreignFacts struct {
+	failed        map[Key]bool // dead letters that failed again in other software, from the DLQ
+	unheardBefore time.Time    // a dead letter that was put back before and has no outcome counts as unheard
 }
 
-// of returns the fate of a dead letter. It never returns [fateDecided], but the fate before the decision.
-func (v verdicts) of(key idKey, m mark) fate {
-	switch of := m.fate(); {
-	case of == fateUnderWay && m.has(theirs) && m.time().Before(v.heardSince):
-		return fateUnheard
-	case of == fateDecided && m.has(theirs) && !v.failed[key]:
-		return fateEnded
-	case of == fateDecided && m.has(undone):
-		return fateClosed
-	case of == fateDecided:
-		return fateFailedAgain
+// outcome returns the outcome of a dead letter. It never returns [decidedByOperator], but the outcome before the decision.
+func (v foreignFacts) outcome(key Key, m entry) outcome {
+	switch of := m.outcome(); {
+	case of == underWay && m.has(foreign) && m.time().Before(v.unheardBefore):
+		return unheard
+	case of == decidedByOperator && m.has(foreign) && !v.failed[key]:
+		return waitEnded
+	case of == decidedByOperator && m.has(undone):
+		return closed
+	case of == decidedByOperator:
+		return failedAgain
 	default:
 		return of
 	}
 }
 
-// hearing contains the failures of one replay in other software.
-type hearing struct {
-	topic kadm.TopicID // of the DLQ
-	since time.Time    // where the reading began
-	next  map[int32]int64
-	said  []deadletters.Letter // dead letters that failed, without content
+// failures contains the failures of one replay in other software.
+type failures struct {
+	topic   kadm.TopicID // of the DLQ
+	since   time.Time    // where the reading began
+	next    map[int32]int64
+	letters []deadletters.Letter // dead letters that failed, without content
 }
 
-// hear returns the dead letters that failed again in other software, from the DLQ, and whether other software has any
+// readFailures returns the dead letters that failed again in other software, from the DLQ, and whether other software has any
 // dead letter of the replay. It reads what is new since the last call.
-func (o *Replays) hear(ctx context.Context, replayID string) (said []deadletters.Letter, theirs bool, err error) {
-	since, theirs := o.standing.theirs(replayID)
-	if !theirs {
+func (o *Replays) readFailures(ctx context.Context, replayID string) (failed []deadletters.Letter, some bool, err error) {
+	since, some := o.table.ForeignSince(replayID)
+	if !some {
 		return nil, false, nil
 	}
 	topic, err := o.reader.Store.TopicID(ctx, o.reader.Store.Topics.DLQ)
 	if err != nil {
 		return nil, true, err
 	}
-	h := hearing{topic: topic, since: since}
-	if before := o.hearings[replayID]; before != nil && before.topic == topic && !since.Before(before.since) {
+	h := failures{topic: topic, since: since}
+	if before := o.failures[replayID]; before != nil && before.topic == topic && !since.Before(before.since) {
 		h = *before
 	}
 	h.next, err = o.reader.Failures(ctx, replayID, h.next, h.since, func(l *deadletters.Letter) {
 		heard := *l
 		heard.Key, heard.Content = slices.Clone(l.Key), nil
-		h.said = append(h.said, heard)
+		h.letters = append(h.letters, heard)
 	})
 	if err != nil {
 		return nil, true, err
 	}
-	o.hearings[replayID] = &h
-	return h.said, true, nil
+	o.failures[replayID] = &h
+	return h.letters, true, nil
 }
 
-// hearAll applies the failures to the standing (see [standing.hear]) until restore is called. The states that are
+// applyFailures applies the failures to the table (see [Table.ApplyReported]) until restore is called. The states that are
 // read next must follow the written states.
-func (s *standing) hearAll(said []deadletters.Letter) (failed map[idKey]bool, restore func()) {
-	failed, before := map[idKey]bool{}, map[idKey]mark{}
-	for i := range said {
-		key := keyOf(said[i].ID)
-		if m, known := s.marks[key]; known && !failed[key] {
+func (s *Table) applyFailures(reported []deadletters.Letter) (failed map[Key]bool, restore func()) {
+	failed, before := map[Key]bool{}, map[Key]entry{}
+	for i := range reported {
+		key := KeyOf(reported[i].ID)
+		if m, known := s.entries[key]; known && !failed[key] {
 			before[key] = m
 		}
 		failed[key] = true
-		s.hear(&said[i])
+		s.ApplyReported(&reported[i])
 	}
-	return failed, func() { maps.Copy(s.marks, before) }
+	return failed, func() { maps.Copy(s.entries, before) }
 }
 
-// theirs returns the time from which the DLQ can report failures of a replay in other software, and whether other
+// ForeignSince returns the time from which the DLQ can report failures of a replay in other software, and whether other
 // software has any of its dead letters.
-func (s *standing) theirs(replayID string) (since time.Time, has bool) {
+func (s *Table) ForeignSince(replayID string) (since time.Time, has bool) {
 	for _, m := range s.ofReplay(replayID) {
-		switch at, of := m.time(), m.fate(); {
-		case !m.has(theirs):
-		case of != fateUnderWay && of != fateElsewhere: // it may have died again before its state changed
+		switch at, of := m.time(), m.outcome(); {
+		case !m.has(foreign):
+		case of != underWay && of != sentElsewhere: // it may have died again before its state changed
 			return time.Time{}, true
 		case !has || at.Before(since):
 			since, has = at, true
@@ -169,30 +169,30 @@ func (s *standing) theirs(replayID string) (since time.Time, has bool) {
 }
 
 // report counts the dead letters of a replay.
-func (s *standing) report(replayID string, v verdicts) Report {
-	r := Report{ReplayID: replayID, Outcome: Outcome{Reasons: map[string]int{}}}
+func (s *Table) report(replayID string, v foreignFacts) Report {
+	r := Report{ReplayID: replayID, Counts: Counts{Reasons: map[string]int{}}}
 	for key, m := range s.ofReplay(replayID) {
 		at := m.time()
 		if at.After(r.Last) {
 			r.Last = at
 		}
-		switch of := v.of(key, m); {
-		case of == fateUnheard:
+		switch of := v.outcome(key, m); {
+		case of == unheard:
 			r.Unheard++
 			if r.UnheardSince.IsZero() || at.Before(r.UnheardSince) {
 				r.UnheardSince = at
 			}
-		case of == fateAsDuplicate:
+		case of == closedAsDuplicate:
 			r.Duplicates++
 			continue
-		case of == fateElsewhere:
+		case of == sentElsewhere:
 			r.Elsewhere++
-		case of == fateEnded:
+		case of == waitEnded:
 			r.Ended++
-		case of == fateFailedAgain && m.fate() == fateDecided: // the reason in the state is the operator's
+		case of == failedAgain && m.outcome() == decidedByOperator: // the reason in the state is the operator's
 			r.FailedAgain++
 		default:
-			r.add(of, s.words.list[m.reason], 1)
+			r.add(of, s.texts.list[m.reason], 1)
 		}
 		r.Attempted++
 	}

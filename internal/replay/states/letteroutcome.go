@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"bytes"
@@ -50,9 +50,9 @@ type OutcomeQuery struct {
 	Limit  int          // 0 only counts
 }
 
-// outcomes returns the page of a query. The standing must include the failures in v.
-func (o *Replays) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes {
-	out := LetterOutcomes{Letters: []LetterOutcome{}, Total: r.results()[q.Result]}
+// outcomes returns the page of a query. The table must include the failures in v.
+func (o *Replays) outcomes(r Report, v foreignFacts, q OutcomeQuery) LetterOutcomes {
+	out := LetterOutcomes{Letters: []LetterOutcome{}, Total: r.Results()[q.Result]}
 	if q.Limit == 0 {
 		return out
 	}
@@ -70,8 +70,8 @@ func (o *Replays) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes 
 	return out
 }
 
-// results returns the number of dead letters by result, and of all under "".
-func (r *Report) results() map[LetterResult]int {
+// Results returns the number of dead letters by result, and of all under "".
+func (r *Report) Results() map[LetterResult]int {
 	return map[LetterResult]int{
 		"": r.Attempted + r.Duplicates, LetterWaiting: r.UnderWay + r.Unheard, LetterReprocessed: r.Reprocessed, LetterFailedAgain: r.FailedAgain,
 		LetterSkipped: r.Closed + r.Duplicates + r.Ended, LetterElsewhere: r.Elsewhere,
@@ -80,47 +80,47 @@ func (r *Report) results() map[LetterResult]int {
 
 // outcome returns what became of a dead letter. ok is false if its last replay is another one, or its state is
 // unreadable.
-func (o *Replays) outcome(id, replayID string, v verdicts) (out LetterOutcome, ok bool) {
-	s, key := o.standing, keyOf(id)
-	m, known := s.marks[key]
-	if _, broken := s.broken[id]; broken || !known || s.words.list[m.replay] != replayID {
+func (o *Replays) outcome(id, replayID string, v foreignFacts) (out LetterOutcome, ok bool) {
+	s, key := o.table, KeyOf(id)
+	m, known := s.entries[key]
+	if _, broken := s.broken[id]; broken || !known || s.texts.list[m.replay] != replayID {
 		return out, false
 	}
 	out = LetterOutcome{ID: id, At: m.time()}
 	if reason, noted := o.reasons[key]; noted {
-		out.Why = s.words.list[reason]
+		out.Why = s.texts.list[reason]
 	}
-	switch m.fate() {
-	case fateFailedAgain, fateFailedOften:
-		out.Why = s.words.list[m.reason]
-	case fateDecided:
+	switch m.outcome() {
+	case failedAgain, failedOften:
+		out.Why = s.texts.list[m.reason]
+	case decidedByOperator:
 		out.Why = fmt.Sprintf("%s by an operator since: %s", m.last.Status(), out.Why)
 	default:
 	}
-	switch v.of(key, m) {
-	case fateUnderWay:
+	switch v.outcome(key, m) {
+	case underWay:
 		out.Result = LetterWaiting
-	case fateUnheard:
+	case unheard:
 		out.Result, out.Why = LetterWaiting, "other software has it and does not report successes"
-	case fateReprocessed:
+	case reprocessed:
 		out.Result = LetterReprocessed
-	case fateFailedAgain, fateFailedOften:
+	case failedAgain, failedOften:
 		out.Result = LetterFailedAgain
-	case fateElsewhere:
-		out.Result, out.Why = LetterElsewhere, "to "+s.words.list[m.to]
-	case fateClosed, fateAsDuplicate, fateEnded, fateDecided:
+	case sentElsewhere:
+		out.Result, out.Why = LetterElsewhere, "to "+s.texts.list[m.to]
+	case closed, closedAsDuplicate, waitEnded, decidedByOperator:
 		out.Result = LetterSkipped
 	}
 	return out, true
 }
 
-// take processes one record of the status topic. It notes the replay of its dead letter and why the letter is closed.
+// take processes one record of the status topic. It stores the replay of its dead letter and why the dead letter is closed.
 func (o *Replays) take(r *deadletters.StateRecord) {
 	o.changes++
-	s, key := o.standing, keyOf(r.ID)
-	before, known := s.marks[key]
+	s, key := o.table, KeyOf(r.ID)
+	before, known := s.entries[key]
 	s.add(r)
-	m, has := s.marks[key]
+	m, has := s.entries[key]
 	if has && known && m == before { // the record does not count
 		return
 	}
@@ -128,9 +128,9 @@ func (o *Replays) take(r *deadletters.StateRecord) {
 	if !has || r.State.ReplayID == "" {
 		return
 	}
-	switch m.fate() {
-	case fateAsDuplicate, fateClosed, fateDecided:
-		o.reasons[key] = s.words.of(r.State.Reason)
+	switch m.outcome() {
+	case closedAsDuplicate, closed, decidedByOperator:
+		o.reasons[key] = s.texts.index(r.State.Reason)
 	default:
 	}
 	if known && before.replay == m.replay {
@@ -141,17 +141,17 @@ func (o *Replays) take(r *deadletters.StateRecord) {
 		list = &members{}
 		o.members[r.State.ReplayID] = list
 	}
-	list.places = append(list.places, o.ids.add(r.ID, 0))
+	list.places = append(list.places, o.ids.Add(r.ID, 0))
 }
 
 // members contains the dead letters that a replay took, including those that a later replay took since.
 type members struct {
-	places []uint32 // of their IDs in an idList
+	places []uint32 // of their IDs in an [IDList]
 	sorted int      // number of places in the order of the IDs, without duplicates; the others are new
 }
 
 // sort merges the new places into the order, so that a few new dead letters do not cost a sort of a million.
-func (m *members) sort(ids *idList) {
+func (m *members) sort(ids *IDList) {
 	if m.sorted == len(m.places) {
 		return
 	}
@@ -173,7 +173,7 @@ func (m *members) sort(ids *idList) {
 }
 
 // after yields the IDs after one, in order.
-func (m *members) after(id string, ids *idList) iter.Seq[string] {
+func (m *members) after(id string, ids *IDList) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if m == nil {
 			return

@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"fmt"
@@ -15,17 +15,17 @@ type Foreign struct {
 }
 
 // disputed reports whether an outcome does not count. It counts a foreign outcome in s.foreign.
-func (s *standing) disputed(r *deadletters.StateRecord) bool {
+func (s *Table) disputed(r *deadletters.StateRecord) bool {
 	state := r.State
 	if _, broken := s.broken[r.ID]; broken || !state.IsOutcome() {
 		return false
 	}
-	m, known := s.marks[keyOf(r.ID)]
-	verdict := m.last.Follow(state, known && s.words.list[m.replay] == state.ReplayID)
+	m, known := s.entries[KeyOf(r.ID)]
+	verdict := m.last.Follow(state, known && s.texts.list[m.replay] == state.ReplayID)
 	if verdict == deadletters.Foreign {
 		if s.foreign.Outcomes == 0 {
 			s.foreign.First = fmt.Sprintf("%s says that dead letter %s became %s in replay %s, but it was %s, last in replay %q",
-				r.At, r.ID, state.Status, state.ReplayID, m.last.Status(), s.words.list[m.replay])
+				r.At, r.ID, state.Status, state.ReplayID, m.last.Status(), s.texts.list[m.replay])
 		}
 		s.foreign.Outcomes++
 	}

@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"strings"
@@ -13,14 +13,14 @@ import (
 
 func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 	t.Parallel()
-	s := newStanding(3, "")
+	s := NewTable(3)
 	state := func(id string, status deadletters.Status) deadletters.State {
 		return deadletters.State{
 			ID: id, Status: status, ContentHash: "sha256:00", KeyHash: idempotency.HashKey([]byte("k")),
 			Source: header.Position{Topic: "features", Partition: 2, Offset: 40},
 		}
 	}
-	set := func(id string, status deadletters.Status) { s.set(state(id, status)) }
+	set := func(id string, status deadletters.Status) { s.Set(state(id, status)) }
 	of := state("", "")
 	same, _ := contentOfState(&of)
 	holds := func(when, want string) {
@@ -55,9 +55,9 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 	later := full
 	later.ID, later.Source.Offset = "at-50", 50
 	same, _ := contentOfState(&full)
-	s := newStanding(3, "")
+	s := NewTable(3)
 	for _, state := range []deadletters.State{full, later, full} {
-		s.set(state)
+		s.Set(state)
 	}
 	for offset, want := range map[int64]string{39: "at-50", 40: "at-50", 50: "at-50", 51: ""} {
 		id, ok := s.holder(same, offset)
@@ -90,10 +90,10 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
 	t.Parallel()
 	a, b := letterOfPart(1, 5), letterOfPart(2, 5)
-	expect.That(t, contentOf(a) != contentOf(b) && contentOf(a) == contentOf(letterOfPart(1, 5)), "the part does not tell contents apart")
+	expect.That(t, ContentOf(a) != ContentOf(b) && ContentOf(a) == ContentOf(letterOfPart(1, 5)), "the part does not tell contents apart")
 	state := deadletters.State{ID: a.ID}.Naming(a)
 	of, ok := contentOfState(&state)
-	expect.That(t, ok && of == contentOf(a), "its state speaks of another content than the dead letter")
+	expect.That(t, ok && of == ContentOf(a), "its state speaks of another content than the dead letter")
 }
 
 // An operator's words are no data: a reason that reads like the replayer's own does not count as --to.
@@ -102,7 +102,7 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 	for reason, to := range map[string]string{
 		"sent to the owner by mail": "", "sent to features.quarantine: by hand": "", "": "features.quarantine", "given to the owner": "features.quarantine",
 	} {
-		st := newStanding(3, "")
+		st := NewTable(3)
 		for i, state := range []deadletters.State{
 			{Status: deadletters.Replaying, Writer: deadletters.Operator},
 			{Status: deadletters.Pending},
@@ -111,7 +111,7 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 			state.ID, state.ReplayID, state.At = "0-1-aa", "r", noon.Add(time.Duration(i)*time.Second)
 			st.add(&deadletters.StateRecord{ID: state.ID, State: state})
 		}
-		r := st.report("r", verdicts{heardSince: noon})
+		r := st.report("r", foreignFacts{unheardBefore: noon})
 		want := to != ""
 		expect.That(t, (r.Elsewhere == 1) == want && (r.FailedAgain == 1) != want, "%q to %q: elsewhere %d, failed again %d", reason, to, r.Elsewhere, r.FailedAgain)
 	}
@@ -120,7 +120,7 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 // The outcome of each letter counts once. A failure in other software replaces what the consumer says, whichever comes first.
 func TestOutcomes_S4_8_countEachLetterOnce(t *testing.T) {
 	t.Parallel()
-	w := outcomes{counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{}, others: others{sent: 2}}
+	w := Counter{Counts: Counts{Reasons: map[string]int{}}, finished: map[Key]deadletters.Last{}, Foreign: ForeignLetters{Sent: 2}}
 	for _, c := range []struct {
 		id                           string
 		to                           deadletters.Status
@@ -135,8 +135,8 @@ func TestOutcomes_S4_8_countEachLetterOnce(t *testing.T) {
 		{"dlq-0-2", deadletters.Escalated, 1, 2, 0},
 	} {
 		w.take(deadletters.State{ID: c.id, Status: c.to, ReplayID: "r", Writer: deadletters.Consumer})
-		got := w.counts
-		expect.That(t, got.Reprocessed == c.reprocessed && got.FailedAgain == c.failed && w.others.open() == c.awaited, "after %s: %s: %+v, %d awaited", c.id, c.to, got, w.others.open())
+		got := w.Counts
+		expect.That(t, got.Reprocessed == c.reprocessed && got.FailedAgain == c.failed && w.Foreign.Open() == c.awaited, "after %s: %s: %+v, %d awaited", c.id, c.to, got, w.Foreign.Open())
 	}
 }
 

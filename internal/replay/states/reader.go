@@ -1,4 +1,4 @@
-package replay
+package states
 
 import (
 	"context"
@@ -22,12 +22,12 @@ type Reader struct {
 }
 
 // Load reads the committed part of the status topic. A change of dead letters needs [Reader.LoadDecided] instead.
-func (r *Reader) Load(ctx context.Context) (*standing, error) {
+func (r *Reader) Load(ctx context.Context) (*Table, error) {
 	return r.LoadUndoable(ctx, "")
 }
 
 // LoadUndoable is [Reader.Load] that also stores which dead letters an operation changed last.
-func (r *Reader) LoadUndoable(ctx context.Context, operation string) (*standing, error) {
+func (r *Reader) LoadUndoable(ctx context.Context, operation string) (*Table, error) {
 	spans, err := r.Store.StatusSpans(ctx)
 	if err != nil {
 		return nil, err
@@ -36,20 +36,20 @@ func (r *Reader) LoadUndoable(ctx context.Context, operation string) (*standing,
 }
 
 // LoadDecided reads the status topic up to its present end. It waits for open transactions of the consumer, since these
-// would hide committed records behind them. It stores which dead letters the operations undone and own changed last.
-func (r *Reader) LoadDecided(ctx context.Context, undone, own string) (*standing, error) {
+// would hide committed records behind them. It stores which dead letters the operations undoes and own changed last.
+func (r *Reader) LoadDecided(ctx context.Context, undoes, own string) (*Table, error) {
 	spans, err := r.Store.DecidedStatusSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.load(ctx, spans, undone, own)
+	return r.load(ctx, spans, undoes, own)
 }
 
-func (r *Reader) load(ctx context.Context, spans map[int32]kafka.Span, undone, own string) (*standing, error) {
-	st := newStanding(r.DeadLetters.MaxReplays, undone)
-	st.own.operation, st.elsewhere = own, r.Store.Alone
+func (r *Reader) load(ctx context.Context, spans map[int32]kafka.Span, undoes, own string) (*Table, error) {
+	st := NewTable(r.DeadLetters.MaxReplays)
+	st.toUndo.operation, st.own.operation, st.elsewhere = undoes, own, r.Store.Alone
 	for p, span := range spans {
-		st.ends[p] = span.End
+		st.Ends[p] = span.End
 	}
 	err := deadletters.ScanStates(ctx, r.Store.Log(), r.Store.Topics.DLQStatus, spans, func(record *deadletters.StateRecord) error {
 		st.add(record)

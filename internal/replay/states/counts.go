@@ -1,7 +1,7 @@
-package replay
+package states
 
-// Outcome counts what became of dead letters that were put back, as the consumer reports it (S4-8).
-type Outcome struct {
+// Counts counts what became of dead letters that were put back, as the consumer reports it (S4-8).
+type Counts struct {
 	Reprocessed int `json:"reprocessed"`
 	FailedAgain int `json:"failed_again"` // pending again, or escalated
 	Escalated   int `json:"escalated"`    // of FailedAgain: failed too often
@@ -14,27 +14,27 @@ type Outcome struct {
 }
 
 // Finished returns the number of dead letters with an outcome.
-func (o *Outcome) Finished() int { return o.Reprocessed + o.FailedAgain + o.Closed }
+func (o *Counts) Finished() int { return o.Reprocessed + o.FailedAgain + o.Closed }
 
-// add counts n dead letters with a fate and a reason. An operator's decision is no outcome.
-func (o *Outcome) add(of fate, reason string, n int) {
+// add counts n dead letters with an outcome and a reason. An operator's decision is no outcome.
+func (o *Counts) add(of outcome, reason string, n int) {
 	switch of {
-	case fateUnderWay:
+	case underWay:
 		o.UnderWay += n
-	case fateReprocessed:
+	case reprocessed:
 		o.Reprocessed += n
-	case fateFailedOften:
+	case failedOften:
 		o.Escalated += n
 		o.failed(reason, n)
-	case fateFailedAgain:
+	case failedAgain:
 		o.failed(reason, n)
-	case fateClosed:
+	case closed:
 		o.Closed += n
-	case fateAsDuplicate, fateElsewhere, fateDecided, fateUnheard, fateEnded:
+	case closedAsDuplicate, sentElsewhere, decidedByOperator, unheard, waitEnded:
 	}
 }
 
-func (o *Outcome) failed(reason string, n int) {
+func (o *Counts) failed(reason string, n int) {
 	o.FailedAgain += n
 	if o.Reasons != nil {
 		o.Reasons[reason] += n
