@@ -12,13 +12,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// addressPolicy decides to which addresses the process may connect for a configured service. It checks the address that is dialled, after
-// the name was resolved: neither a name that leads to an inner address, nor one that changes between two look-ups (DNS rebinding), nor
-// a redirect gets around it. The zero policy allows public addresses.
+// addressPolicy decides to which addresses the process may connect for a configured service. It checks the address that
+// is dialled, after name resolution: a name that resolves to an inner address, a name that changes between two lookups
+// (DNS rebinding), or a redirect cannot circumvent it. The zero policy allows public addresses.
 //
-// Unless AllowPrivate is set, loopback, private (RFC 1918, RFC 4193) and carrier-grade (RFC 6598) addresses are refused. Unless their
-// network is listed, link-local, multicast, unspecified and reserved addresses are refused, and those where clouds serve the metadata and
-// credentials of a machine. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) counts as itself.
+// Unless AllowPrivate is set, loopback, private (RFC 1918, RFC 4193) and carrier-grade (RFC 6598) addresses are refused.
+// Unless their network is listed, link-local, multicast, unspecified and reserved addresses are refused, and the
+// addresses on which clouds serve the metadata and credentials of a machine. An IPv4 address inside an IPv6 one (mapped,
+// NAT64, 6to4) counts as itself.
 type addressPolicy struct {
 	// AllowPrivate allows loopback and private addresses.
 	AllowPrivate bool
@@ -156,7 +157,7 @@ func addressKindOf(addr netip.Addr) addressKind {
 	return addressPublic
 }
 
-// inner returns the IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address, or else the address itself.
+// inner returns the IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address, or the address itself.
 func inner(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// s45 and s35 are the values of the two documents.
+// s45 and s35 return the breaker settings of requirements S4-5 and S3-5.
 func s45() *config.Breaker {
 	return &config.Breaker{Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(30 * time.Second), Successes: 2}
 }
@@ -31,7 +31,7 @@ func s35() *config.Breaker {
 	return &config.Breaker{Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1}
 }
 
-// wantHold calls once and demands a hold until so long from now.
+// wantHold applies the steps once and checks that the record is held for this long.
 func wantHold(t *testing.T, steps *Steps, wait time.Duration, cause string) {
 	t.Helper()
 	held := isHold(steps.Apply(t.Context(), parcel(), ""))
@@ -39,7 +39,7 @@ func wantHold(t *testing.T, steps *Steps, wait time.Duration, cause string) {
 	expect.That(t, (held.Err == nil) == (cause == "") && (held.Err == nil || strings.Contains(held.Err.Error(), cause)), "the cause of the hold is %v, want %q", held.Err, cause)
 }
 
-// The presets of both documents, through a whole outage (S4-5, S3-5).
+// The presets of both requirements, through a whole outage (S4-5, S3-5).
 func TestBreaker_opens_probes_and_closes(t *testing.T) {
 	for name, c := range map[string]*config.Breaker{"S4-5_5_in_60s": s45(), "S3-5_3_and_300s": s35()} {
 		t.Run(name, func(t *testing.T) {
@@ -50,26 +50,26 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				places.is(status(503))
 				for range c.Failures - 1 {
 					got := outcome(t.Context(), steps)
-					must.That(t, got == "http_unavailable" && open(steps) == nil, "%s, open %v; a failure before the breaker opens is the record's own", got, open(steps))
+					must.That(t, got == "http_unavailable" && openBreakers(steps) == nil, "%s, open %v; a failure before the breaker opens is the record's own", got, openBreakers(steps))
 				}
-				wantHold(t, steps, cooldown, "503 Service Unavailable") // this one opens it
-				places.asked()
+				wantHold(t, steps, cooldown, "503 Service Unavailable") // this failure opens the breaker
+				places.newRequests()
 				for n := range 10 {
 					time.Sleep(cooldown / 20) //nolint:forbidigo // the time of a bubble
 					wantHold(t, steps, cooldown-time.Duration(n+1)*cooldown/20, "")
 				}
 				time.Sleep(cooldown / 2) //nolint:forbidigo // the time of a bubble
 				wantHold(t, steps, cooldown, "503 Service Unavailable")
-				n := places.asked()
-				expect.That(t, n == 1 && slices.Equal(open(steps), []string{"a"}), "%d requests in a cooldown and a probe, open %v", n, open(steps))
+				n := places.newRequests()
+				expect.That(t, n == 1 && slices.Equal(openBreakers(steps), []string{"a"}), "%d requests in a cooldown and a probe, open %v", n, openBreakers(steps))
 				time.Sleep(cooldown) //nolint:forbidigo // the time of a bubble
 				places.is(status(200))
 				for range c.Successes {
-					expect.That(t, open(steps) != nil, "closed too early")
+					expect.That(t, openBreakers(steps) != nil, "closed too early")
 					got := outcome(t.Context(), steps)
 					must.That(t, got == "ok", "a probe gave %s", got)
 				}
-				expect.That(t, open(steps) == nil, "open %v after %d good probes", open(steps), c.Successes)
+				expect.That(t, openBreakers(steps) == nil, "open %v after %d good probes", openBreakers(steps), c.Successes)
 				wantLog(t, log.String(), true, false)
 			})
 		})
@@ -96,14 +96,14 @@ func wantLog(t *testing.T, log string, want ...bool) {
 	expect.That(t, slices.Equal(got, want), "circuit_open is %v in the log, want %v:\n%s", got, want, log)
 }
 
-// A service that is down for the rules of the operator counts for the breaker, and a call that its caller gave up does not.
+// A service that is down according to the operator's rules counts for the breaker. A canceled call does not.
 func TestBreaker_counts_what_the_rules_say(t *testing.T) {
 	rules := Options{Classify: classify.New(classify.Options{RetryableStatus: []int{500}, TerminalStatus: []int{503}}).Of}
 	for code, opens := range map[int]bool{500: true, 503: false} {
 		steps, services := guarded(t, rules, s35())
 		services[0].is(status(code))
-		meet(t, steps, 3)
-		expect.Equal(t, open(steps) != nil, opens)
+		callConcurrently(t, steps, 3)
+		expect.Equal(t, openBreakers(steps) != nil, opens)
 	}
 	steps, services := guarded(t, Options{}, s35())
 	services[0].is(hangs)
@@ -111,12 +111,12 @@ func TestBreaker_counts_what_the_rules_say(t *testing.T) {
 	cancel()
 	for range 10 {
 		got := outcome(ctx, steps)
-		must.That(t, got == "canceled" && open(steps) == nil, "%s, open %v", got, open(steps))
+		must.That(t, got == "canceled" && openBreakers(steps) == nil, "%s, open %v", got, openBreakers(steps))
 	}
 }
 
-// meet makes n calls side by side and counts their outcomes.
-func meet(t *testing.T, steps *Steps, n int) map[string]int {
+// callConcurrently applies the steps n times concurrently and counts the outcomes.
+func callConcurrently(t *testing.T, steps *Steps, n int) map[string]int {
 	t.Helper()
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -137,36 +137,36 @@ func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, s45())
 		services[0].is(status(503))
-		meet(t, steps, 5)
-		services[0].asked()
+		callConcurrently(t, steps, 5)
+		services[0].newRequests()
 		services[0].is(later(time.Second, status(503)))
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
-		if got := meet(t, steps, 50); got["hold"] != 50 || services[0].asked() != 1 {
+		if got := callConcurrently(t, steps, 50); got["hold"] != 50 || services[0].newRequests() != 1 {
 			t.Errorf("outcomes %v of a probe that fails", got)
 		}
 		services[0].is(later(time.Second, status(200)))
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		for range 2 {
-			got := meet(t, steps, 50)
-			expect.That(t, got["hold"] == 49 && got["ok"] == 1 && services[0].asked() == 1, "outcomes %v of a probe that succeeds", got)
+			got := callConcurrently(t, steps, 50)
+			expect.That(t, got["hold"] == 49 && got["ok"] == 1 && services[0].newRequests() == 1, "outcomes %v of a probe that succeeds", got)
 		}
-		got := meet(t, steps, 50)
+		got := callConcurrently(t, steps, 50)
 		expect.That(t, got["ok"] == 50, "outcomes %v once it is closed", got)
 	})
 }
 
-// A probe that nobody waits for any more says nothing, and the next one may come.
+// A canceled probe has no result, so the next probe may be sent.
 func TestBreaker_probe_canceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, s35())
 		services[0].is(status(503))
-		meet(t, steps, 3)
+		callConcurrently(t, steps, 3)
 		time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
 		services[0].is(hangs)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		got := outcome(ctx, steps)
-		expect.That(t, got == "canceled" && len(open(steps)) == 1, "%s, open %v", got, open(steps))
+		expect.That(t, got == "canceled" && len(openBreakers(steps)) == 1, "%s, open %v", got, openBreakers(steps))
 		services[0].is(func(*http.Request) (*http.Response, error) { panic("a bug") })
 		func() {
 			defer func() { _ = recover() }()
@@ -174,27 +174,27 @@ func TestBreaker_probe_canceled(t *testing.T) {
 		}()
 		services[0].is(status(200))
 		got = outcome(t.Context(), steps)
-		expect.That(t, got == "ok" && open(steps) == nil, "%s, open %v", got, open(steps))
+		expect.That(t, got == "ok" && openBreakers(steps) == nil, "%s, open %v", got, openBreakers(steps))
 	})
 }
 
-// A record that the second step would hold is not sent to the first; one that is bad in itself is not held.
+// A record that the second step would hold is not sent to the first step. An invalid record is not held.
 func TestBreaker_of_a_later_step(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, nil, s35())
 		services[1].is(status(503))
-		meet(t, steps, 3)
-		services[0].asked()
+		callConcurrently(t, steps, 3)
+		services[0].newRequests()
 		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		expect.That(t, held != nil && held.Dependency == "b" && services[0].asked() == 0 && slices.Equal(open(steps), []string{"b"}), "hold %v, open %v", held, open(steps))
+		expect.That(t, held != nil && held.Dependency == "b" && services[0].newRequests() == 0 && slices.Equal(openBreakers(steps), []string{"b"}), "hold %v, open %v", held, openBreakers(steps))
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null
 		expect.Equal(t, classify.Of(steps.Apply(t.Context(), bad, "")).Code, classify.CodeMissingRequired, "a feature without an id is code")
 	})
 }
 
-// Half-started services and the proxies before them answer a probe with a page of their own, or with 500. That is not the
-// sign that everything which was held may follow: each would spend its attempts, or die.
+// A starting service or its proxy answers a probe with a page of its own, or with 500. The breaker must not close: the
+// held records would all use attempts, or become dead letters.
 func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(*http.Request) (*http.Response, error)
@@ -207,33 +207,33 @@ func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps, services := guarded(t, Options{}, s35())
 				services[0].is(status(503))
-				meet(t, steps, 3)
-				services[0].asked()
+				callConcurrently(t, steps, 3)
+				services[0].newRequests()
 				services[0].is(c.answer)
 				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
 				if got := outcome(t.Context(), steps); got != c.probe {
-					t.Errorf("the probe's own outcome is %s", got) // it is no hold: this record alone may be the cause, and another one must probe next
+					t.Errorf("the probe's own outcome is %s", got) // it must not be held: this record alone may be the cause, and another record must probe next
 				}
-				got := meet(t, steps, 50)
-				expect.That(t, got["hold"] == 50 && services[0].asked() == 1, "outcomes %v after the probe", got)
+				got := callConcurrently(t, steps, 50)
+				expect.That(t, got["hold"] == 50 && services[0].newRequests() == 1, "outcomes %v after the probe", got)
 				services[0].is(status(200))
 				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
-				if got := outcome(t.Context(), steps); got != "ok" || open(steps) != nil {
-					t.Errorf("the service is back: %s, open %v", got, open(steps))
+				if got := outcome(t.Context(), steps); got != "ok" || openBreakers(steps) != nil {
+					t.Errorf("the service is back: %s, open %v", got, openBreakers(steps))
 				}
 			})
 		})
 	}
 }
 
-// However many requests are under way when the service goes down, one less than `failures` spend an attempt.
+// However many requests are in progress when the service goes down, only failures-1 of them use an attempt.
 func TestBreaker_requests_under_way_become_holds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, s45())
 		services[0].is(later(time.Second, status(503)))
-		got := meet(t, steps, 200)
+		got := callConcurrently(t, steps, 200)
 		expect.That(t, got["http_unavailable"] == 4 && got["hold"] == 196, "outcomes %v", got)
-		if n := services[0].asked(); n > 64+4 { // those for which the first failures, before it opens, make room
+		if n := services[0].newRequests(); n > 64+4 { // the first failures, before the breaker opens, free slots for other requests
 			t.Errorf("%d requests; those that waited for one of 64 connections must not be sent", n)
 		}
 	})
@@ -246,7 +246,7 @@ func TestRetune_S4_5_changesRatesOfStepsThatWork(t *testing.T) {
 		}, Set: map[string]string{"name": "/name"}}}
 	}
 	rule := config.Breaker{Failures: 3, Window: config.Duration(1e9), Cooldown: config.Duration(1e9), Successes: 1}
-	steps := must.Get(made(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{}))(t)
+	steps := must.Get(newSteps(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{}))(t)
 	defer steps.Close()
 	steps.Retune(step(&config.Rate{PerSecond: 7, Burst: 9}, &rule))
 	l := steps.steps[0].providers[0].limiter
@@ -256,7 +256,7 @@ func TestRetune_S4_5_changesRatesOfStepsThatWork(t *testing.T) {
 	expect.That(t, l.Limit() == rate.Limit(7), "a configuration without a rate took it away: %v", l.Limit())
 }
 
-// chain makes one step with a provider for each breaker, each with a service of its own that names itself.
+// chain returns one step with a provider for each breaker. Each provider's service answers with its own name.
 func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*service) {
 	t.Helper()
 	c := config.EnrichStep{Name: "a", Set: map[string]string{"name": "/name"}, SetProvider: "by", Required: true, Retries: 3}
@@ -266,7 +266,7 @@ func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*ser
 			MaxConnections: 64, MaxResponseBytes: 1 << 20, Breaker: b,
 		}})
 	}
-	steps := must.Get(made([]config.EnrichStep{c}, o))(t)
+	steps := must.Get(newSteps([]config.EnrichStep{c}, o))(t)
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}
@@ -275,7 +275,7 @@ func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*ser
 	return steps, services
 }
 
-// answeredBy runs the steps once and says who answered, or how it failed.
+// answeredBy applies the steps once and returns which service answered, or how they failed.
 func answeredBy(t *testing.T, steps *Steps) string {
 	t.Helper()
 	f := parcel()
@@ -289,8 +289,8 @@ func answeredBy(t *testing.T, steps *Steps) string {
 	return string(classify.Of(err).Code)
 }
 
-// S4-5: while the first is down, the fallback answers, and nobody is held until both are down; then the one that may be
-// asked first is asked first.
+// S4-5: while the first provider is down, the fallback answers. Records are only held while both are down; then the
+// provider that may be asked first is asked first.
 func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := chain(t, Options{}, s35(), s45())
@@ -299,7 +299,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 			got := answeredBy(t, steps)
 			must.That(t, got == "p1", "record %d: %s", n, got)
 		}
-		expect.Equal(t, services[0].asked(), 3, "the first was asked")
+		expect.Equal(t, services[0].newRequests(), 3, "the first was asked")
 		s := steps.Status()
 		expect.That(t, s[0].Fallbacks == 0 && s[1].Fallbacks == 20, "status %+v", s)
 		services[1].is(status(503))
@@ -318,7 +318,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 	})
 }
 
-// A feature that a fallback cannot be asked for is no failure as long as the first can be.
+// If the fallback cannot be asked for a feature, this is no failure as long as the first provider can be asked.
 func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := chain(t, Options{}, nil, nil)
@@ -330,7 +330,7 @@ func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
 	})
 }
 
-// S3-4: a step that collided is asked again at once; the steps before it are not, and the record's attempt is one.
+// S3-4: a deadlocked step is retried immediately. Earlier steps are not repeated, and the record has one attempt.
 func TestRetry_S3_4_one_stage_alone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conflict := sqlError("40P01")
@@ -346,16 +346,16 @@ func TestRetry_S3_4_one_stage_alone(t *testing.T) {
 			return status(200)(r)
 		})
 		expect.Equal(t, outcome(t.Context(), steps), "ok")
-		first, second := services[0].asked(), services[1].asked()
+		first, second := services[0].newRequests(), services[1].newRequests()
 		expect.That(t, first == 1 && second == 3, "the first step was asked %d times, the second %d", first, second)
 		services[1].is(broken(conflict))
 		err := steps.Apply(t.Context(), parcel(), "")
 		f := classify.Of(err)
-		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].asked() == 4, "got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
+		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].newRequests() == 4, "got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
 	})
 }
 
-// sqlError is an error with an SQLSTATE, as drivers have it.
+// sqlError is an error with an SQLSTATE, as drivers return it.
 type sqlError string
 
 func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }

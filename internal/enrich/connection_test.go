@@ -74,7 +74,7 @@ func TestAddressPolicy(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "10.0.0.0"), "got %v", err)
 }
 
-// A name that leads to an inner address is refused when it is dialled, before a packet is sent.
+// A name that resolves to an inner address is refused when it is dialled, before a packet is sent.
 func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
@@ -96,7 +96,7 @@ func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	expect.That(t, (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil) != nil, "what is no IP address was allowed")
 }
 
-// FuzzAddressKindOf proves that an IPv4 address is judged alike in every dress.
+// FuzzAddressKindOf checks that an IPv4 address has the same kind in every notation.
 func FuzzAddressKindOf(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 1})
 	f.Add([]byte{169, 254, 169, 254})
@@ -115,7 +115,7 @@ func FuzzAddressKindOf(f *testing.F) {
 	})
 }
 
-// A proxy that refuses to make a tunnel answers with a status, and that says whether it passes.
+// The status with which a proxy refuses a tunnel decides whether the failure is transient.
 func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 	for status, want := range map[int]struct {
 		class classify.Class
@@ -123,7 +123,7 @@ func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 	}{
 		407: {classify.Permanent, classify.CodeHTTPClientError},
 		403: {classify.Permanent, classify.CodeHTTPForbidden},
-		404: {classify.Permanent, classify.CodeHTTPClientError}, // no proxy at all; a record must not be blamed
+		404: {classify.Permanent, classify.CodeHTTPClientError}, // not a proxy; no record is at fault
 		502: {classify.RetryBackoff, classify.CodeHTTPBadGateway},
 		503: {classify.RetryBackoff, classify.CodeHTTPUnavailable},
 	} {
@@ -135,28 +135,28 @@ func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 			defer proxy.Close()
 			via := must.Get(url.Parse(proxy.URL))(t)
 			via.User = url.UserPassword("ana", secret)
-			steps := make1(t, stepOf("https://places.example/place?id={id}&key="+secret, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
+			steps := mustSteps(t, stepOf("https://places.example/place?id={id}&key="+secret, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
 			steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 4, http.ProxyURL(via))
 			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), want.class, want.code, "proxy")
 		})
 	}
 }
 
-// forgetful is a listener whose first connections can be made to carry nothing any more, without a sign, as a firewall
-// does that has forgotten them.
-type forgetful struct {
+// deafListener is a listener whose first connections can be made to drop everything silently, like a firewall that has
+// forgotten them.
+type deafListener struct {
 	net.Listener
-	made, dead atomic.Int64
+	accepted, dead atomic.Int64
 }
 
-func (l *forgetful) Accept() (net.Conn, error) {
+func (l *deafListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	return forgettable{conn, l, l.made.Add(1)}, err
+	return forgettable{conn, l, l.accepted.Add(1)}, err
 }
 
 type forgettable struct {
 	net.Conn
-	by     *forgetful
+	by     *deafListener
 	number int64
 }
 
@@ -176,15 +176,15 @@ func (c forgettable) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Over HTTP/2 all requests share one connection. When that is dead without a sign, a request that times out does not end it:
-// the service would be down for as long as the system sends again, a quarter of an hour, though it answers everybody else.
+// Over HTTP/2, all requests share one connection. If it is dead without a sign, a request's timeout does not close it.
+// Without pings, the service would seem down until the system gives up retransmission, after about 15 minutes.
 func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		expect.That(t, r.ProtoMajor == 2, "the request came over %s", r.Proto)
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	}))
-	way := &forgetful{Listener: server.Listener}
+	way := &deafListener{Listener: server.Listener}
 	server.Listener, server.EnableHTTP2 = way, true
 	server.StartTLS()
 	defer server.Close()
@@ -193,11 +193,11 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 	if transport.HTTP2 == nil {
 		t.Error("nobody looks whether a connection is alive")
-	} else { // as it is, only sooner
+	} else { // the same connection, only sooner
 		transport.HTTP2.SendPingTimeout /= 100
 		transport.HTTP2.PingTimeout /= 100
 	}
-	steps := make1(t, stepOf(server.URL+"/place/{id}", func(s *config.EnrichStep) { s.HTTP.Timeout = config.Duration(2 * time.Second) }))
+	steps := mustSteps(t, stepOf(server.URL+"/place/{id}", func(s *config.EnrichStep) { s.HTTP.Timeout = config.Duration(2 * time.Second) }))
 	steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = transport
 	defer transport.CloseIdleConnections()
 
@@ -210,14 +210,14 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 		})
 	}
 	until("the first answer")
-	dead := way.made.Load()
+	dead := way.accepted.Load()
 	way.dead.Store(dead)
 	until("an answer over another connection")
-	expect.That(t, way.made.Load() != dead, "the answer came over the dead connection")
+	expect.That(t, way.accepted.Load() != dead, "the answer came over the dead connection")
 }
 
-// says answers with headers.
-func says(code int, pairs ...string) func(*http.Request) (*http.Response, error) {
+// answerWith answers with a status and headers.
+func answerWith(code int, pairs ...string) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
 		answer, err := status(code)(r)
 		for i := 0; i < len(pairs); i += 2 {
@@ -227,7 +227,7 @@ func says(code int, pairs ...string) func(*http.Request) (*http.Response, error)
 	}
 }
 
-// S2-2: once a service says that nothing is left, nothing is sent until its reset, and no attempt is spent.
+// S2-2: once a service reports that no requests are left, nothing is sent until its reset, and no attempt is used.
 func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 	for name, headers := range map[string][]string{
 		"X-RateLimit": {"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "20"},
@@ -237,11 +237,11 @@ func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps, services := guarded(t, Options{}, nil)
-				services[0].is(says(200, headers...))
+				services[0].is(answerWith(200, headers...))
 				must.Equal(t, outcome(t.Context(), steps), "ok")
 				wantHold(t, steps, 20*time.Second, "rate limit")
-				got := meet(t, steps, 100)
-				expect.That(t, got["hold"] == 100 && services[0].asked() == 1, "outcomes %v", got)
+				got := callConcurrently(t, steps, 100)
+				expect.That(t, got["hold"] == 100 && services[0].newRequests() == 1, "outcomes %v", got)
 				s := steps.Status()[0]
 				expect.That(t, s.QuotaKnown && s.QuotaLeft == 0, "status %+v", s)
 				time.Sleep(20 * time.Second) //nolint:forbidigo // the time of a bubble
@@ -252,20 +252,20 @@ func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 	}
 }
 
-// S1-6: the record that is refused waits as the service says; those under way and those that follow are held and spend
-// no attempt.
+// S1-6: a refused record waits as long as the service asks. Requests in progress and later ones are held and use no
+// attempt.
 func TestQuota_S1_6_retry_after_concerns_the_service(t *testing.T) {
 	for _, code := range []int{429, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			steps, services := guarded(t, Options{}, nil)
-			services[0].is(later(time.Second, says(code, "Retry-After", "30")))
-			got := meet(t, steps, 40)
-			expect.That(t, got["hold"] == 39 && services[0].asked() == 40, "%d: outcomes %v of 40 side by side", code, got)
-			got = meet(t, steps, 40)
-			expect.That(t, got["hold"] == 40 && services[0].asked() == 0, "%d: outcomes %v of those that follow", code, got)
+			services[0].is(later(time.Second, answerWith(code, "Retry-After", "30")))
+			got := callConcurrently(t, steps, 40)
+			expect.That(t, got["hold"] == 39 && services[0].newRequests() == 40, "%d: outcomes %v of 40 side by side", code, got)
+			got = callConcurrently(t, steps, 40)
+			expect.That(t, got["hold"] == 40 && services[0].newRequests() == 0, "%d: outcomes %v of those that follow", code, got)
 			time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 			services[0].is(status(200))
-			got = meet(t, steps, 40)
+			got = callConcurrently(t, steps, 40)
 			expect.That(t, got["ok"] == 40, "%d: outcomes %v afterwards", code, got)
 		})
 	}
@@ -275,7 +275,7 @@ func TestQuota_retry_after_of_one_record(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, nil)
 		steps.steps[0].providers[0].lookup.(*httpLookup).pauses = false
-		services[0].is(says(429, "Retry-After", "30"))
+		services[0].is(answerWith(429, "Retry-After", "30"))
 		for range 3 {
 			f := classify.Of(steps.Apply(t.Context(), parcel(), ""))
 			expect.That(t, f.Class == classify.RetryAfter && f.RetryAfter == 30*time.Second, "got %s after %v", f.Class, f.RetryAfter)
@@ -283,27 +283,27 @@ func TestQuota_retry_after_of_one_record(t *testing.T) {
 	})
 }
 
-// The client's own rate is kept; whoever would wait longer than a request may take is held.
+// The client's own rate is kept. A record that would wait longer than a request's timeout is held.
 func TestRate_is_kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stepOf("http://places/{id}", func(s *config.EnrichStep) {
 			s.Name, s.HTTP.MaxConnections, s.HTTP.Timeout = "a", 1000, config.Duration(2*time.Second)
 			s.HTTP.Rate = &config.Rate{PerSecond: 10, Burst: 5}
 		})
-		steps := must.Get(made([]config.EnrichStep{c}, Options{}))(t)
+		steps := must.Get(newSteps([]config.EnrichStep{c}, Options{}))(t)
 		places := &service{act: status(200)}
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = places
 		began := time.Now()
-		got := meet(t, steps, 100)
+		got := callConcurrently(t, steps, 100)
 		took := time.Since(began)
 		expect.That(t, got["ok"] == 25 && got["hold"] == 75 && took == 2*time.Second, "%v in %v, want 5 at once and 10 a second for 2 s", got, took)
-		expect.Equal(t, places.asked(), 25)
+		expect.Equal(t, places.newRequests(), 25)
 	})
 }
 
 func TestPool_waiting_ends_with_the_context(t *testing.T) {
-	steps := make1(t, stepOf("http://127.0.0.1:1/", func(s *config.EnrichStep) { s.HTTP.MaxConnections = 1 }))
-	steps.steps[0].providers[0].turns <- struct{}{} // somebody else has the only connection
+	steps := mustSteps(t, stepOf("http://127.0.0.1:1/", func(s *config.EnrichStep) { s.HTTP.MaxConnections = 1 }))
+	steps.steps[0].providers[0].turns <- struct{}{} // another request has the only connection
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	wantFailure(t, steps.Apply(ctx, parcel(), ""), classify.RetryBackoff, classify.CodeCanceled, "wait for one of 1 connections")

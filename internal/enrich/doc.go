@@ -1,54 +1,55 @@
-// Package enrich asks remote services about a feature and writes parts of their answers into it.
+// Package enrich sends requests about a feature to remote services, and writes parts of their answers into the feature.
 //
-// A step is a question, JSON pointers (RFC 6901) into the answer, and the providers that can answer, in their order. The
-// engine tries the whole record again when none could (S1-9), so that no slow service holds up what stands behind.
+// A step consists of a question, JSON pointers (RFC 6901) into the answer, and an ordered list of providers that can
+// answer. If no provider answers, the engine retries the whole record later (S1-9), so a slow service does not block the
+// records behind it.
 //
-// What the answer of a provider means:
+// The answer of a provider has these meanings:
 //
-//	2xx with the JSON that was agreed upon    the values are written, all or none
-//	2xx, but not JSON, empty or too large     bad_response, transient: proxies and services that are starting answer
-//	                                          200 with a page of their own, and the attempts are bounded
-//	2xx without a value that is required      missing_required: this record is bad
-//	3xx to another host, or too many of them  http_redirect, permanent: a feature must not be sent where nobody said
+//	2xx with JSON as configured               the values are written, all or none
+//	2xx, but not JSON, empty or too large     bad_response, transient: proxies and starting services answer 200 with a
+//	                                          page of their own, and the number of attempts is limited
+//	2xx without a required value              missing_required: this record is bad
+//	3xx to another host, or too many of them  http_redirect, permanent: a feature must not reach an unconfigured host
 //	4xx, 5xx                                  by status, Retry-After in seconds or as a date (S1-6)
-//	no answer, or half of one                 timeout, connection_refused, connection_reset, dns, tls or network
+//	no answer, or an incomplete one           timeout, connection_refused, connection_reset, dns, tls or network
 //	an address that is not allowed            address_refused, permanent, before a packet is sent (addressPolicy)
-//	a feature without a value that is asked   missing_required, before anything is sent
-//	nothing matches, or more than one thing   foreign_key_unresolved: this record refers to what is not there
+//	a feature without a value of the question missing_required, before anything is sent
+//	no match, or several matches              foreign_key_unresolved: this record has a dangling reference
 //	an SQLSTATE                               by the taxonomy of pkg/classify
 //
-// A question goes out over HTTP (GET, POST, WFS GetFeature, STAC item) or to PostgreSQL. A feature's values are escaped in a
-// URL, nodes of a tree in a body, parameters in a query: never text that could change the question.
+// A question is sent over HTTP (GET, POST, WFS GetFeature, STAC item) or to PostgreSQL. A feature's values are escaped
+// in a URL, nodes of a tree in a body, and parameters in a query: never text that could change the question.
 //
-// Errors name the step and the URL without its query, user and password. Every one carries the stage enrich.
+// Errors name the step and the URL without its query, user and password. Every error has the stage enrich.
 //
 // # Fallback
 //
-// The next provider is asked when the one before is held back (breaker open, rate limit used up) or failed with a class
-// that passes: timeouts, network errors, bad_response, and statuses that are retryable. A 404, a missing value, a 401, a
-// refused address go to no other provider: they are answers, or faults that nobody would see if another one answered.
-// Only the first provider may condemn a record. When no fallback answers, the error is that of the first.
+// The next provider is asked if the previous one is held back (breaker open, rate limit used up) or failed transiently:
+// timeouts, network errors, bad_response, and retryable statuses. After a 404, a missing value, a 401 or a refused
+// address, no other provider is asked: these are answers, or faults that another provider's answer would hide. Only the
+// first provider may condemn a record. If no fallback answers, the error is that of the first provider.
 //
 // # What holds requests back
 //
-// A provider may have a circuit breaker (S4-5, S3-5). While it is open, records get an *retrytopics.UnavailableError and nothing is
-// sent, but one probe at a time once the cooldown is over. The failures that come before it opens are the records' own and
-// spend an attempt each; the one that opens it, those that were under way by then, and failed probes are holds as well. So
-// an outage spends at most one attempt less than breaker.failures, each time the breaker opens, and no probe any. (A
-// breaker by rate opens later, and spends what fails until then.)
-// A record that alone makes its service fail cannot be told from an outage: while it is the only one that asks, it waits.
+// A provider may have a circuit breaker (S4-5, S3-5). While the breaker is open, records get an
+// *retrytopics.UnavailableError and nothing is sent, except for one probe at a time after the cooldown. Failures before
+// the breaker opens belong to their records and use an attempt each. The failure that opens the breaker, the requests in
+// progress at that moment, and failed probes only hold their records. An outage thus uses at most breaker.failures - 1
+// attempts each time the breaker opens, and a probe uses none. (A breaker by rate opens later, and everything that fails
+// until then uses an attempt.) A record that alone makes its service fail cannot be distinguished from an outage: while
+// no other record sends requests, it waits.
 //
-// What a service says about its rate limit is obeyed before the limit is hit (S2-2, see [QuotaLedger]), and the client's
-// own rate is kept; both hold records in the same way. So does a Retry-After: of the requests under way when it comes the
-// first to hear of it spends an attempt.
+// A service's rate limit is obeyed before it is exceeded (S2-2, see [QuotaLedger]), and so is the configured rate; both
+// hold records in the same way. A Retry-After holds records too: of the requests in progress when it arrives, only the
+// first to receive it uses an attempt.
 //
-// # Once more at once
+// # Immediate retries
 //
-// A failure of class retry_now (a deadlock) is tried again in place, the step alone: what earlier steps wrote stays, and
-// they are not asked again (S3-4). What still fails so is transient. Nothing is kept from one attempt to the next.
+// A failure of class retry_now (a deadlock) is retried immediately. Only the step is repeated: the results of earlier
+// steps stay, and their services are not asked again (S3-4). If the retries fail too, the failure is transient. Nothing
+// is kept from one attempt to the next.
 //
-// A cache keeps answers, and lets records that ask the same at the same time share one request. It keeps and shares no
-// failure: each is its record's own.
-//
-// The package decides nothing else about the record.
+// A cache stores answers, and lets records with the same question share one request. It stores and shares no failure:
+// each failure belongs to its record.
 package enrich

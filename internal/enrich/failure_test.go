@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// secret stands in the query of every URL here and must stand in no error.
+// secret is in the query of every URL in this file, and must not be in any error.
 const secret = "sesame"
 
 // refuse answers with a status and header fields, given as names and values.
@@ -36,7 +36,7 @@ func refuse(status int, fields ...string) http.HandlerFunc {
 	}
 }
 
-// hijack takes the connection away from the server.
+// hijack takes the connection from the server.
 func hijack(act func(*net.TCPConn)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -59,7 +59,7 @@ func bomb(w http.ResponseWriter, _ *http.Request) {
 	_ = z.Close()
 }
 
-// drip sends one byte after the other until the client has gone.
+// drip sends a body byte by byte until the client disconnects.
 func drip(w http.ResponseWriter, r *http.Request) {
 	for r.Context().Err() == nil {
 		_, _ = w.Write([]byte(" "))
@@ -71,8 +71,8 @@ func drip(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Every way in which a real server fails, over a real connection: what it is taken for, that the breaker counts it or not,
-// and that another provider answers in its place if the failure passes (S2-6).
+// Every failure of a real server, over a real connection: its class and code, whether the breaker counts it, and whether
+// another provider is asked (S2-6).
 func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: "
@@ -88,8 +88,8 @@ func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 		{"S1-6_429_as_a_date", refuse(429, "Retry-After", "Wed, 18 Mar 2026 02:00:00 GMT"), classify.RetryAfter, "http_too_many_requests", time.Minute, false},
 		{"S2-2_429_date_in_the_past", refuse(429, "Retry-After", "Wed, 18 Mar 2026 01:00:00 GMT"), classify.RetryAfter, "http_too_many_requests", 0, false},
 		{"S2-2_429_absurd_is_passed_on", refuse(429, "Retry-After", "31536000"), classify.RetryAfter, "http_too_many_requests", 365 * 24 * time.Hour, false},
-		{"S2-2_429_that_says_nothing", refuse(429), classify.RetryAfter, "http_too_many_requests", 0, false},
-		{"S2-2_429_that_says_nonsense", refuse(429, "Retry-After", "soon"), classify.RetryAfter, "http_too_many_requests", 0, false},
+		{"S2-2_429_without_Retry-After", refuse(429), classify.RetryAfter, "http_too_many_requests", 0, false},
+		{"S2-2_429_with_invalid_Retry-After", refuse(429, "Retry-After", "soon"), classify.RetryAfter, "http_too_many_requests", 0, false},
 		{"S2-2_429_with_the_reset_of_a_limit", refuse(429, "RateLimit", `"day";r=0;t=45`), classify.RetryAfter, "http_too_many_requests", 45 * time.Second, false},
 		{"S2-2_429_Retry-After_before_the_limit", refuse(429, "Retry-After", "7", "RateLimit", `"day";r=0;t=45`), classify.RetryAfter, "http_too_many_requests", 7 * time.Second, false},
 		{"S2-2_429_with_some_left", refuse(429, "RateLimit", `"day";r=3;t=45`), classify.RetryAfter, "http_too_many_requests", 0, false},
@@ -145,16 +145,16 @@ func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 				}
 				s.HTTP.Breaker = &config.Breaker{Failures: 2, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1}
 			})
-			steps, f := make1(t, step), parcel()
+			steps, f := mustSteps(t, step), parcel()
 			expect.Equal(t, wantFailure(t, steps.Apply(t.Context(), f, ""), c.class, c.code, "/place").RetryAfter, c.after, "the failure asks for retry after")
 			expect.Equal(t, properties(t, f), properties(t, parcel()), "the feature was changed to")
 			outcome(t.Context(), steps)
-			expect.Equal(t, open(steps) != nil, c.counts, "the breaker counts it")
+			expect.Equal(t, openBreakers(steps) != nil, c.counts, "the breaker counts it")
 			good := stepOf(serve(t, say(`{"name":"Ulm"}`)).URL, nil).HTTP
 			step.Providers = []config.Provider{{Name: "main", HTTP: step.HTTP}, {Name: "mirror", HTTP: good}}
 			step.HTTP, step.SetProvider = nil, "by"
 			mended := map[classify.Class]string{classify.RetryBackoff: "mirror", classify.RetryAfter: "mirror"}[c.class]
-			expect.Equal(t, answeredBy(t, make1(t, step)), cmp.Or(mended, string(c.code)), "with a mirror")
+			expect.Equal(t, answeredBy(t, mustSteps(t, step)), cmp.Or(mended, string(c.code)), "with a mirror")
 		})
 	}
 }
@@ -165,8 +165,8 @@ func cut(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 }
 
-// wantFailure classifies err, once, as the loop does.
-func wantFailure(t *testing.T, err error, class classify.Class, code classify.Code, says string) classify.Failure {
+// wantFailure classifies err as the engine does, and checks class, code and text.
+func wantFailure(t *testing.T, err error, class classify.Class, code classify.Code, want string) classify.Failure {
 	t.Helper()
 	must.That(t, err != nil, "no error")
 	f := classify.Of(err)
@@ -174,11 +174,11 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 	request, response := exchange(err)
 	expect.That(t, !strings.Contains(request+response, secret), "a secret in %s, %s", request, response)
 	text := err.Error()
-	expect.That(t, strings.HasPrefix(text, "enrich step place: ") && strings.Contains(text, says) && !strings.Contains(text, secret) && !strings.Contains(text, "\n"), "message %q, want it to say %q", text, says)
+	expect.That(t, strings.HasPrefix(text, "enrich step place: ") && strings.Contains(text, want) && !strings.Contains(text, secret) && !strings.Contains(text, "\n"), "message %q, want %q in it", text, want)
 	return f
 }
 
-// TestApply_unfit_feature proves that nothing is sent for a feature that the request cannot be made for.
+// TestApply_unfit_feature checks that nothing is sent if the feature lacks a value of the request.
 func TestApply_unfit_feature(t *testing.T) {
 	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }).URL
 	place := func(template string) config.EnrichStep { return stepOf(address+template, nil) }
@@ -218,16 +218,16 @@ func TestApply_unfit_feature(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := parcel()
 			f.SetProperty("v", transform.StringValue(c.v))
-			wantFailure(t, make1(t, c.step).Apply(t.Context(), f, ""), classify.Row, c.code, "")
+			wantFailure(t, mustSteps(t, c.step).Apply(t.Context(), f, ""), classify.Row, c.code, "")
 		})
 	}
 	t.Run("no_id", func(t *testing.T) {
-		err := make1(t, place("/{id}")).Apply(t.Context(), &transform.Feature{}, "")
+		err := mustSteps(t, place("/{id}")).Apply(t.Context(), &transform.Feature{}, "")
 		wantFailure(t, err, classify.Row, classify.CodeMissingRequired, "no id")
 	})
 }
 
-// exchange gives what a dead letter would say of the request and its answer; "" for what is not known.
+// exchange returns the request and response that a dead letter would contain; "" if unknown.
 func exchange(err error) (request, response string) {
 	if r := classify.RequestOf(err); r != nil {
 		request = r.Text()
@@ -238,7 +238,7 @@ func exchange(err error) (request, response string) {
 	return request, response
 }
 
-// What was asked, and what was answered, of each kind of failure.
+// S2-5: the request and the response of each kind of failure.
 func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
 	tagged := func(status int, kind, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -267,7 +267,7 @@ func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
 		"a secret in a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://other/?key="+secret, 302) }, `{"status":302,"content_type":"text/html; charset=utf-8","body":"<a href=\"http://other/?key=…\">Found</a>."}`},
 	} {
 		server := serve(t, c.answer)
-		steps := make1(t, stepOf(server.URL+"/place?key="+secret, nil))
+		steps := mustSteps(t, stepOf(server.URL+"/place?key="+secret, nil))
 		request, response := exchange(steps.Apply(t.Context(), parcel(), ""))
 		want := regexp.MustCompile(`^{"step":"place","provider":"place","method":"GET","url":"` + regexp.QuoteMeta(server.URL) + `/place"(,"took_ms":\d+)?}$`)
 		expect.That(t, want.MatchString(request), "%v: request %s", name, request)
@@ -275,7 +275,7 @@ func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
 	}
 }
 
-// A service may repeat the request in its answer in many ways; a key of the query comes out in none of them.
+// A service may repeat the request in its answer in many forms. A key of the query must not appear in any of them.
 func TestExchange_no_form_of_a_secret(t *testing.T) {
 	const key = `Zm9v+Ym/Fy"<x>`
 	for name, echo := range map[string]func(*http.Request) string{
@@ -292,8 +292,8 @@ func TestExchange_no_form_of_a_secret(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 				_, _ = w.Write([]byte(echo(r)))
 			})
-			// The key as an operator may have written it into the file: valid, and in no normal form.
-			err := make1(t, stepOf(server.URL+"/place?key=Zm9v%2bYm/Fy%22%3cx%3e", nil)).Apply(t.Context(), parcel(), "")
+			// The key is valid and not normalized, as an operator may have written it.
+			err := mustSteps(t, stepOf(server.URL+"/place?key=Zm9v%2bYm/Fy%22%3cx%3e", nil)).Apply(t.Context(), parcel(), "")
 			request, response := exchange(err)
 			all := request + response + err.Error()
 			expect.That(t, !strings.Contains(all, "Zm9v") && strings.Contains(all, "…"), "%s comes out in %s", key, all)

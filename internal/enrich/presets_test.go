@@ -32,7 +32,7 @@ func report(code string) string {
 		`<ows:Exception exceptionCode="` + code + `" locator="x"><ows:ExceptionText>sorry</ows:ExceptionText></ows:Exception></ows:ExceptionReport>`
 }
 
-// wfsStep asks for a parcel by two properties.
+// wfsStep looks up a parcel by two properties.
 func wfsStep(url string, where map[string]string) config.EnrichStep {
 	return stepOf(url, func(s *config.EnrichStep) {
 		s.Set = map[string]string{"place_name": "/properties/name"}
@@ -40,7 +40,7 @@ func wfsStep(url string, where map[string]string) config.EnrichStep {
 	})
 }
 
-// The request is that of OGC 09-025r2, and no value can leave its place in the filter.
+// The request conforms to OGC 09-025r2, and no value can break out of the filter.
 func TestWFS_GetFeature(t *testing.T) {
 	var got url.Values
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func TestWFS_GetFeature(t *testing.T) {
 	})
 	step := wfsStep(server.URL+"/ows?map=a", map[string]string{"PARZ_ID": "{properties.parcel_id}</fes:Literal>", "no": "{id}"})
 	f := parcel()
-	must.Do(t, make1(t, step).Apply(t.Context(), f, ""))
+	must.Do(t, mustSteps(t, step).Apply(t.Context(), f, ""))
 	if name, _ := f.Property("place_name"); name.Text() != "Ulm" {
 		t.Errorf("place_name is %s", name.Text())
 	}
@@ -71,7 +71,7 @@ func TestWFS_GetFeature(t *testing.T) {
 	expect.That(t, len(e) == 2 && e[0].Reference == "PARZ_ID" && e[0].Literal == "A 7/b&c=d?#ü%</fes:Literal>" && e[1].Literal == "4711", "filter %s", got.Get("filter"))
 }
 
-// Table D.2 of OGC 09-025r2 gives exceptions statuses of their own; what the report says counts more than they do.
+// OGC 09-025r2, table D.2, assigns statuses to exceptions. The exception report takes precedence over the status.
 func TestWFS_answers(t *testing.T) {
 	latin := strings.Replace(report("InvalidParameterValue"), `version="1.0"`, `version="1.0" encoding="ISO-8859-1"`, 1)
 	latin = strings.Replace(latin, "sorry", "Gemarkung M\xfcnster", 1)
@@ -95,8 +95,8 @@ func TestWFS_answers(t *testing.T) {
 		{"exception_in_latin", 200, latin, classify.Permanent, classify.CodeHTTPBadRequest},
 		{"service_403", 403, report("OperationProcessingFailed"), classify.RetryBackoff, classify.CodeBadResponse},
 		{"service_500", 500, report("NoApplicableCode"), classify.RetryBackoff, classify.CodeHTTPServerError},
-		{"service_400_says_what_the_status_says", 400, report("NoApplicableCode"), classify.Permanent, classify.CodeHTTPBadRequest},
-		{"refused_403_says_what_the_status_says", 403, report("NoApplicableCode"), classify.Permanent, classify.CodeHTTPForbidden},
+		{"service_400_keeps_the_code_of_the_status", 400, report("NoApplicableCode"), classify.Permanent, classify.CodeHTTPBadRequest},
+		{"refused_403_keeps_the_code_of_the_status", 403, report("NoApplicableCode"), classify.Permanent, classify.CodeHTTPForbidden},
 		{"request_500", 500, report("InvalidParameterValue"), classify.Permanent, classify.CodeHTTPBadRequest},
 		{"request_501", 501, report("OptionNotSupported"), classify.Permanent, classify.CodeHTTPBadRequest},
 		{"not_found_404", 404, report("NotFound"), classify.Row, classify.CodeForeignKeyUnresolved},
@@ -110,7 +110,7 @@ func TestWFS_answers(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			})
 			step := wfsStep(server.URL+"/ows?key="+secret, map[string]string{"a": "{id}"})
-			err := make1(t, step).Apply(t.Context(), parcel(), "")
+			err := mustSteps(t, step).Apply(t.Context(), parcel(), "")
 			wantFailure(t, err, c.class, c.code, "")
 			said := classify.ResponseOf(err)
 			expect.That(t, c.status == http.StatusOK || said != nil && said.Status == c.status, "the failure's record has the answer %v", said)
@@ -119,7 +119,7 @@ func TestWFS_answers(t *testing.T) {
 			}
 			f := parcel()
 			step.Required = false
-			must.Do(t, make1(t, step).Apply(t.Context(), f, ""))
+			must.Do(t, mustSteps(t, step).Apply(t.Context(), f, ""))
 			name, ok := f.Property("place_name")
 			expect.That(t, ok && name.IsNull(), "place_name is %s, and nothing is required", name.Text())
 		})
@@ -136,11 +136,11 @@ func TestSTAC_item(t *testing.T) {
 		s.Set = map[string]string{"place_name": "/properties/name"}
 		s.HTTP.STAC = &config.STACLookup{Collection: "sentinel-2-l2a", Item: "{properties.parcel_id}"}
 	})
-	must.Do(t, make1(t, step).Apply(t.Context(), parcel(), ""))
+	must.Do(t, mustSteps(t, step).Apply(t.Context(), parcel(), ""))
 	want := "/v1/collections/sentinel-2-l2a/items/A%207%2Fb&c=d%3F%23%C3%BC%25"
 	expect.That(t, got == want, "asked for %s, want %s", got, want)
 	step.HTTP.URL = serve(t, say(strings.Replace(sceneAnswer, "stac_version", "version", 1))).URL
-	err := make1(t, step).Apply(t.Context(), parcel(), "")
+	err := mustSteps(t, step).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "no STAC item")
 }
 
@@ -149,13 +149,13 @@ func TestGeoJSON_answer_is_one_feature(t *testing.T) {
 		step := stepOf(serve(t, say(answer)).URL, func(s *config.EnrichStep) {
 			s.Set, s.HTTP.Answer = map[string]string{"n": "/properties/name"}, config.AnswerGeoJSON
 		})
-		err := make1(t, step).Apply(t.Context(), parcel(), "")
+		err := mustSteps(t, step).Apply(t.Context(), parcel(), "")
 		expect.That(t, (err == nil) == (want == "") && (err == nil || classify.Of(err).Code == want), "%s gives %v", answer, err)
 	}
 }
 
-// decoding is a service that decodes a path as often as it says before it resolves dot segments, and takes a backslash for a
-// slash and a semicolon for the end of a segment, as real ones do.
+// decoding is a service that decodes a path several times before it resolves dot segments, and accepts a backslash as a
+// slash and a semicolon as the end of a segment, as real services do.
 func decoding(rounds int, reached *string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		at := r.URL.EscapedPath()
@@ -180,12 +180,12 @@ func valued(value string) *transform.Feature {
 	return f
 }
 
-// S1-9: no value of a feature leads a request to another path, whatever the service decodes.
+// S1-9: no value of a feature leads a request to another path, however the service decodes the path.
 func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 	for rounds := range 4 {
 		var reached string
 		server := serve(t, decoding(rounds, &reached))
-		steps := make1(t, stepOf(server.URL+"/items/{properties.v}", nil))
+		steps := mustSteps(t, stepOf(server.URL+"/items/{properties.v}", nil))
 		for _, value := range []string{
 			"x/../../admin", `x\..\..\admin`, "..", "../admin", "..;/admin", "..;x=y/admin", "%2e%2e/admin", "%2e%2e%2fadmin", "%252e%252e%252fadmin", "..\x00/admin",
 		} {
@@ -201,7 +201,7 @@ func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 	}
 }
 
-// FuzzTemplate proves that whatever a value holds, it stays one segment of the path and one value of the query.
+// FuzzTemplate checks that any value stays one segment of the path and one value of the query.
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"a", "a/b", "..", ".", "%2e%2e", "a&b=c", "a?b#c", "\x00\r\nHost: evil", "ü 語", "@evil", "//evil"} {
 		f.Add(s)

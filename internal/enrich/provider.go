@@ -20,7 +20,7 @@ import (
 
 // lookup is one way to ask a service.
 type lookup interface {
-	// prepare makes the question for a feature. It sends nothing.
+	// prepare builds the question for a feature. It sends nothing.
 	prepare(f *transform.Feature, contentHash string) (question, error)
 	close()
 }
@@ -79,7 +79,7 @@ func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provide
 	return p, nil
 }
 
-// immediate returns the policy of immediate retries, at most so many.
+// immediate returns the policy of immediate retries with this limit.
 func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value] {
 	return retrypolicy.NewBuilder[transform.Value]().
 		HandleIf(func(_ transform.Value, err error) bool { return err != nil && p.immediate(err) }).

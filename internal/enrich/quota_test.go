@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// newLedger is a ledger with a clock that the test turns.
+// newLedger returns a ledger whose clock the test sets.
 func newLedger(t *testing.T) (*QuotaLedger, *time.Time) {
 	t.Helper()
 	now := quotaClock
@@ -40,7 +40,7 @@ func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
 	expect.That(t, l.Wait() == time.Minute, "waits %v", l.Wait())
 }
 
-// However requests and answers overtake each other, the service never has to refuse one that was sent after its first
+// S2-2: in whatever order requests and answers arrive, the service never refuses a request that was sent after its first
 // answer.
 func TestQuotaLedger_S2_2_never_over_the_limit(t *testing.T) {
 	for seed := range uint64(300) {
@@ -48,13 +48,13 @@ func TestQuotaLedger_S2_2_never_over_the_limit(t *testing.T) {
 	}
 }
 
-// answer is one on its way.
+// answer is an answer in transit.
 type answer struct {
 	ticket QuotaTicket
 	advice QuotaAdvice
 }
 
-// playQuota lets a service with a limit count requests in any order, and its answers come in any order.
+// playQuota simulates a service with a limit, whose requests and answers arrive in random order.
 func playQuota(t *testing.T, seed uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -70,7 +70,7 @@ func playQuota(t *testing.T, seed uint64) {
 			left, reset = size, now.Add(window)
 		}
 		switch random.IntN(3) {
-		case 0: // the service counts one
+		case 0: // the service counts a request
 			if len(going) == 0 {
 				continue
 			}
@@ -78,7 +78,7 @@ func playQuota(t *testing.T, seed uint64) {
 			must.That(t, left != 0, "seed %d: a request came with nothing left of %d", seed, size)
 			left--
 			served++
-			// The reset is said in whole seconds, rounded up, as services do.
+			// The reset is announced in whole seconds, rounded up, as services do.
 			coming = append(coming, answer{going[i], QuotaAdvice{Known: true, Remaining: left, Limit: size, Reset: (reset.Sub(*now) + time.Second - 1).Truncate(time.Second)}})
 			going = slices.Delete(going, i, i+1)
 		case 1: // an answer arrives
@@ -160,7 +160,7 @@ func TestReadQuotaAdvice_S2_2(t *testing.T) {
 	}
 }
 
-// FuzzReadQuotaAdvice proves that no header makes a number that the ledger cannot bear.
+// FuzzReadQuotaAdvice checks that no header results in a number that breaks the ledger.
 func FuzzReadQuotaAdvice(f *testing.F) {
 	f.Add(`"default";r=50;t=30`, `"default";q=100`, "5", "12")
 	f.Add("@", "@", "0", "0")
@@ -176,23 +176,23 @@ func FuzzReadQuotaAdvice(f *testing.F) {
 	})
 }
 
-// A cached answer that fails its record is no answer to keep: once the service is fixed, the next record passes.
+// A cached answer that fails its record is not kept: once the service is fixed, the next record passes.
 func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := stepOf("http://places/{id}", func(s *config.EnrichStep) {
 			s.HTTP.Cache = &config.Cache{TTL: config.Duration(time.Hour), MaxEntries: 10}
 		})
-		steps := make1(t, step)
+		steps := mustSteps(t, step)
 		defer steps.Close()
-		good := &service{act: says(200)}
+		good := &service{act: answerWith(200)}
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = good
 		good.is(body200(`{"title":"half"}`))
 		wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Row, classify.CodeMissingRequired, "/name")
 		good.is(status(200))
 		expect.Do(t, steps.Apply(t.Context(), parcel(), ""), "the service is fixed")
-		good.asked()
+		good.newRequests()
 		err := steps.Apply(t.Context(), parcel(), "")
-		expect.That(t, err == nil && good.asked() == 0, "a whole answer is kept: %v", err)
+		expect.That(t, err == nil && good.newRequests() == 0, "a whole answer is kept: %v", err)
 	})
 }
 
@@ -204,7 +204,7 @@ func body200(text string) func(*http.Request) (*http.Response, error) {
 	}
 }
 
-// cached makes one step with a cache, and a service that works.
+// cached returns one step with a cache, and a service that works.
 func cached(t *testing.T, b *config.Breaker, c config.Cache) (*Steps, *service) {
 	t.Helper()
 	steps, services := guarded(t, Options{}, b)
@@ -228,17 +228,17 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 		other := parcel()
 		other.ID = other.Properties[0].Value
 		must.Do(t, steps.Apply(t.Context(), other, ""))
-		expect.Equal(t, places.asked(), 2)
+		expect.Equal(t, places.newRequests(), 2)
 		s := steps.Status()[0]
 		expect.That(t, s.Requests[OutcomeAnswered] == 2 && s.Requests[OutcomeCached] == 4, "status %+v", s)
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // the time of a bubble
 		got := outcome(t.Context(), steps)
-		expect.That(t, got == "ok" && places.asked() == 1, "%s; what is old was not asked again", got)
+		expect.That(t, got == "ok" && places.newRequests() == 1, "%s; what is old was not asked again", got)
 	})
 }
 
-// S4-5: what fails is not shared, so that an outage costs no more attempts than without a cache; what is kept is given
-// while the service is down.
+// S4-5: failures are not shared, so an outage uses no more attempts than without a cache. Cached answers are used while
+// the service is down.
 func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, places := cached(t, s45(), minutes(10))
@@ -257,7 +257,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		steps, places := cached(t, s45(), minutes(10))
 		defer steps.Close()
 		places.is(later(time.Second, status(503)))
-		got := meet(t, steps, 100)
+		got := callConcurrently(t, steps, 100)
 		expect.That(t, got["http_unavailable"] == 4 && got["hold"] == 96, "outcomes %v of 100 that asked the same at once", got)
 	})
 }

@@ -12,9 +12,10 @@ const (
 	crowded = 100 * time.Millisecond
 )
 
-// QuotaLedger counts the requests that are left of one service's quota: what the service said last, less the requests sent since and
-// those under way that the service may not have counted yet. Concurrent requests therefore stay within the limit together. It does not
-// wait and does not decide what becomes of a request: it tells how long to wait. It is safe for concurrent use.
+// QuotaLedger counts the remaining requests of one service's quota: the number that the service last reported, less the
+// requests sent since and those in progress that the service may not have counted yet. Concurrent requests therefore
+// stay within the limit together. It does not wait and does not decide about a request: it returns how long to wait. It
+// is safe for concurrent use.
 type QuotaLedger struct {
 	limit time.Duration // the longest pause that a service can ask for
 	now   func() time.Time
@@ -37,7 +38,7 @@ func NewQuotaLedger(limit time.Duration, now func() time.Time) *QuotaLedger {
 	return &QuotaLedger{limit: limit, now: now, under: map[uint64]bool{}}
 }
 
-// QuotaTicket permits one request. Give it back with [QuotaLedger.Done].
+// QuotaTicket permits one request. Return it with [QuotaLedger.Done].
 type QuotaTicket uint64
 
 // Take returns a ticket for one request, or how long to wait for the next one.
@@ -77,12 +78,12 @@ func (l *QuotaLedger) wait() time.Duration {
 	}
 }
 
-// turn begins a new window once the old one is over. Until an answer comes, the window has the size that the service named, less the
-// requests under way; without a size there is no limit. The mutex is held.
+// turn begins a new window once the old one is over. Until an answer arrives, the window has the size that the service
+// reported, less the requests in progress. Without a reported size, there is no limit. The mutex is held.
 func (l *QuotaLedger) turn(now time.Time) {
 	switch {
 	case !l.known || now.Before(l.resets):
-	case l.guess && len(l.under) > 0: // an answer that knows better is on its way
+	case l.guess && len(l.under) > 0: // an answer in progress will have a better number
 		l.resets = now.Add(unknownReset)
 	case l.guess || l.size == 0:
 		l.known, l.guess = false, false
@@ -92,8 +93,8 @@ func (l *QuotaLedger) turn(now time.Time) {
 	}
 }
 
-// Done gives a ticket back with the advice of its answer. It reports whether the request was sent before the service asked for a pause
-// that is not over yet: its failure is then expected.
+// Done returns a ticket with the advice of its answer. It reports whether the request was sent before the service asked
+// for a pause that is not over yet: its failure is then expected.
 func (l *QuotaLedger) Done(t QuotaTicket, a QuotaAdvice) (overtaken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,47 +33,47 @@ create function boom(state text) returns integer language plpgsql as
 create function write() returns integer language plpgsql volatile as
   'begin insert into places (id) values (''written''); return 1; end';`
 
-// base is a PostGIS with tables of its own, and a session of the test.
-type base struct {
+// database is a PostGIS database of one test, with a session of the test.
+type database struct {
 	t      *testing.T
 	server *postgis.Server
 	dsn    string
 	conn   *pgx.Conn
 }
 
-// newBase makes one on the PostGIS that the tests share, which run beside each other.
-func newBase(t *testing.T) *base {
+// newDatabase creates a database on the PostGIS server that parallel tests share.
+func newDatabase(t *testing.T) *database {
 	t.Helper()
 	t.Parallel()
 	server := postgis.Need(t)
-	b := &base{t: t, server: server, dsn: server.Database(t)}
+	b := &database{t: t, server: server, dsn: server.Database(t)}
 	b.conn = b.connect()
 	b.exec(schema)
 	return b
 }
 
-func (b *base) connect() *pgx.Conn {
+func (b *database) connect() *pgx.Conn {
 	b.t.Helper()
 	conn := must.Get(pgx.Connect(b.t.Context(), b.dsn))(b.t)
 	b.t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 
-func (b *base) exec(sql string) {
+func (b *database) exec(sql string) {
 	b.t.Helper()
 	must.Get(b.conn.Exec(b.t.Context(), sql))(b.t)
 }
 
-// one asks for the one value of a query.
-func one[T any](b *base, sql string) T {
+// queryOne returns the single value of a query.
+func queryOne[T any](b *database, sql string) T {
 	b.t.Helper()
 	var value T
 	must.Do(b.t, b.conn.QueryRow(b.t.Context(), sql).Scan(&value))
 	return value
 }
 
-// steps makes one step whose only provider is the database.
-func (b *base) steps(query string, args []string, change func(*config.EnrichStep)) *Steps {
+// steps returns one step whose only provider is the database.
+func (b *database) steps(query string, args []string, change func(*config.EnrichStep)) *Steps {
 	b.t.Helper()
 	file := filepath.Join(b.t.TempDir(), "dsn")
 	must.Do(b.t, os.WriteFile(file, []byte(b.dsn), 0o600))
@@ -84,20 +84,20 @@ func (b *base) steps(query string, args []string, change func(*config.EnrichStep
 	if change != nil {
 		change(&step)
 	}
-	return make1(b.t, step)
+	return mustSteps(b.t, step)
 }
 
 // untilWaits returns once a session of a lookup waits for a lock or sleeps.
-func (b *base) untilWaits(event string) {
+func (b *database) untilWaits(event string) {
 	b.t.Helper()
 	eventually.Until(b.t.Context(), b.t, "a lookup that waits", func() (bool, string) {
-		n := one[int](b, "select count(*) from pg_stat_activity where application_name = 'switchback' and datname = current_database() and wait_event_type = '"+event+"'")
+		n := queryOne[int](b, "select count(*) from pg_stat_activity where application_name = 'switchback' and datname = current_database() and wait_event_type = '"+event+"'")
 		return n > 0, fmt.Sprint(n, " sessions")
 	})
 }
 
 func TestSQL_looksUp(t *testing.T) {
-	b := newBase(t)
+	b := newDatabase(t)
 	t.Run("by_id", func(t *testing.T) {
 		f := parcel()
 		must.Do(t, b.steps("select name from places where id = $1", []string{"id"}, nil).Apply(t.Context(), f, ""))
@@ -149,24 +149,24 @@ func TestSQL_looksUp(t *testing.T) {
 	})
 }
 
-// Whatever a value holds, it is a value: the text of the query is that of the configuration.
+// Whatever a value contains, the text of the query is the configured one.
 func TestSQL_aValueIsNeverTextOfTheQuery(t *testing.T) {
-	b := newBase(t)
+	b := newDatabase(t)
 	steps := b.steps("select name from places where id = $1", []string{"id"}, nil)
 	for _, evil := range []string{"'; drop table places; --", "4711' or '1'='1", "$1", `\'; delete from places --`} {
 		err := steps.Apply(t.Context(), &transform.Feature{ID: transform.StringValue(evil)}, "")
 		wantFailure(t, err, classify.Row, classify.CodeForeignKeyUnresolved, "nothing matches")
 	}
 	steps = b.steps("select name, write() from places where id = $1", []string{"id"}, nil)
-	wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Permanent, classify.CodeDBAccess, "25006") // no waiting makes it one that only reads
-	expect.Equal(t, one[int](b, "select count(*) from places"), 3)
+	wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Permanent, classify.CodeDBAccess, "25006") // a query that writes is permanent, because waiting does not help
+	expect.Equal(t, queryOne[int](b, "select count(*) from places"), 3)
 }
 
-// Each fault of a real database, and the class that it has.
+// S4-3: failures of a real database and their classes.
 func TestSQL_S4_3_faults(t *testing.T) {
-	b := newBase(t)
+	b := newDatabase(t)
 	b.exec("set lock_timeout = '5s'")
-	name := one[string](b, "select current_database()")
+	name := queryOne[string](b, "select current_database()")
 	b.exec("alter database " + name + " set temp_file_limit = '64kB'")
 	b.exec("alter database " + name + " set work_mem = '64kB'")
 	short := func(s *config.EnrichStep) { s.SQL.Timeout = config.Duration(time.Second) }
@@ -175,7 +175,7 @@ func TestSQL_S4_3_faults(t *testing.T) {
 		change      func(*config.EnrichStep)
 		class       classify.Class
 		code        classify.Code
-		says        string
+		want        string
 	}{
 		{"unknown_table", "select name from nowhere where id = $1", nil, classify.Permanent, "db_schema", "42P01"},
 		{"syntax", "select name frum places where id = $1", nil, classify.Permanent, "db_schema", "42601"},
@@ -192,16 +192,16 @@ func TestSQL_S4_3_faults(t *testing.T) {
 		err := b.steps(c.query, []string{"id"}, c.change).Apply(t.Context(), parcel(), "")
 		class := c.class
 		if class == "" {
-			class = classify.Of(err).Class // what disk_full asks for is the taxonomy's business
+			class = classify.Of(err).Class // the class of disk_full is defined by the taxonomy
 		}
-		wantFailure(t, err, class, c.code, c.says)
+		wantFailure(t, err, class, c.code, c.want)
 		request, response := exchange(err)
 		expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"), "%v: S2-5: request %s", c.name, request)
-		state := fmt.Sprintf(`{"sqlstate":%q}`, c.says)
-		expect.That(t, len(c.says) != 5 || response == state, "%v: S2-5: response %s, want %s", c.name, response, state)
+		state := fmt.Sprintf(`{"sqlstate":%q}`, c.want)
+		expect.That(t, len(c.want) != 5 || response == state, "%v: S2-5: response %s, want %s", c.name, response, state)
 	}
 	eventually.Until(t.Context(), t, "the end of the statement that took too long", func() (bool, string) {
-		n := one[int](b, "select count(*) from pg_stat_activity where application_name = 'switchback' and datname = current_database() and state = 'active'")
+		n := queryOne[int](b, "select count(*) from pg_stat_activity where application_name = 'switchback' and datname = current_database() and state = 'active'")
 		return n == 0, fmt.Sprint(n, " sessions work")
 	})
 	t.Run("unfit_feature", func(t *testing.T) {
@@ -214,17 +214,17 @@ func TestSQL_S4_3_faults(t *testing.T) {
 	})
 }
 
-// S3-4: a real deadlock of two sessions. The lookup is the victim, is asked again at once, alone, and succeeds.
+// S3-4: a real deadlock of two sessions. The lookup is the victim, is retried immediately and alone, and succeeds.
 func TestSQL_S3_4_aDeadlockIsTriedAgainAtOnce(t *testing.T) {
-	b := newBase(t)
+	b := newDatabase(t)
 	steps := b.steps("select p.name from places p join zones z on z.id = p.id where p.id = $1", []string{"id"}, nil)
-	b.exec("set deadlock_timeout = '60s'") // so that the lookup is the one that gives way
-	other := b.connect()                   // what looks on, since the session of the test is about to be stuck
+	b.exec("set deadlock_timeout = '60s'") // so that the lookup is the victim
+	other := b.connect()                   // observes, because the test's own session is about to block
 	b.exec("begin; lock table zones in access exclusive mode")
 	done := make(chan error, 1)
 	go func() { done <- steps.Apply(t.Context(), parcel(), "") }()
-	watch := &base{t: t, conn: other}
-	watch.untilWaits("Lock") // it has places and waits for zones
+	watch := &database{t: t, conn: other}
+	watch.untilWaits("Lock") // it has locked places and waits for zones
 	b.exec("lock table places in access exclusive mode")
 	b.exec("rollback")
 	expect.Do(t, <-done)
@@ -233,7 +233,7 @@ func TestSQL_S3_4_aDeadlockIsTriedAgainAtOnce(t *testing.T) {
 }
 
 func TestSQL_S4_3_aBackendIsTerminated(t *testing.T) {
-	b := newBase(t)
+	b := newDatabase(t)
 	steps := b.steps("select pg_sleep($1::float8)::text as name", []string{"properties.wait"}, nil)
 	wait := func(seconds int) *transform.Feature {
 		return &transform.Feature{Properties: []transform.Member{{Name: "wait", Value: number(seconds)}}}
@@ -246,11 +246,11 @@ func TestSQL_S4_3_aBackendIsTerminated(t *testing.T) {
 	expect.Do(t, steps.Apply(t.Context(), wait(0), ""), "the next one")
 }
 
-// S4-5: a server that is gone opens the breaker, and its records are held until it is back.
+// S4-5: a server that is down opens the breaker, and its records are held until it is back.
 func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	t.Parallel()
 	server := postgis.NeedOwn(t)
-	b := &base{t: t, server: server, dsn: server.Database(t)}
+	b := &database{t: t, server: server, dsn: server.Database(t)}
 	steps := b.steps("select 'Ulm' as name where $1 <> ''", []string{"id"}, func(s *config.EnrichStep) {
 		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(100 * time.Millisecond), Successes: 1}
 	})
@@ -268,9 +268,9 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	})
 }
 
-// What the server says besides the rows is bounded as well.
+// S4-5: the server's messages are limited too.
 func TestSQL_S4_5_aMessageWithoutEnd(t *testing.T) {
-	b := newBase(t)
+	b := newDatabase(t)
 	b.exec("create function shout() returns text language plpgsql as $$ begin raise warning '%', repeat('x', 40000000); return 'Ulm'; end $$")
 	err := b.steps("select shout() as name where $1 <> ''", []string{"id"}, nil).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "too large")
@@ -284,7 +284,7 @@ func TestSQL_faults_of_the_configuration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("ENRICH_TEST_DSN", c.dsn)
-			_, err := made([]config.EnrichStep{{Name: "a", Set: map[string]string{"a": "/a"}, SQL: &config.SQLLookup{
+			_, err := newSteps([]config.EnrichStep{{Name: "a", Set: map[string]string{"a": "/a"}, SQL: &config.SQLLookup{
 				DSNEnv: "ENRICH_TEST_DSN", Query: "select 1", Timeout: 1e9, MaxConnections: 1, MaxRows: 1, MaxResponseBytes: 1,
 			}}}, Options{})
 			expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "hunter2"), "got %v", err)

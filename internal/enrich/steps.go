@@ -53,12 +53,13 @@ func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 	return s, nil
 }
 
-// Apply runs the steps on the feature, one after the other. The first error ends it. The feature then has the values of
-// earlier steps, but none of the failed step. contentHash is that of the event; a request that is not a GET carries it, so
-// that a service recognizes a repetition.
+// Apply runs the steps on the feature in their order and ends at the first error. The feature then has the values of
+// earlier steps, but none of the failed step. contentHash is the hash of the event. A request that is not a GET contains
+// it, so that a service recognizes a repetition.
 //
-// The error is an *retrytopics.UnavailableError if no provider of some step may be asked, because breakers are open or rate limits are
-// used up. No step was then run in vain. A feature without a value that the first step asks for fails for that reason in any case.
+// The error is an *retrytopics.UnavailableError if no provider of a step may be asked, because breakers are open or rate
+// limits are used up. No step has then run in vain. A feature that lacks a value of the first step's question fails for
+// that reason in any case.
 func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash string) error {
 	for i, step := range s.steps {
 		questions, err := step.prepare(f, contentHash)
@@ -229,8 +230,8 @@ func (s *step) whole(answer transform.Value) bool {
 	})
 }
 
-// combine returns one error for those of the providers that were asked. The first provider's error decides. If that provider was held,
-// the record waits until any of them may be asked again.
+// combine returns one error for the failures of the providers. The first provider's error decides. If that provider was
+// held back, the record waits until any provider may be asked again.
 func (s *step) combine(failures []error) error {
 	first := failures[0]
 	held, ok := errors.AsType[*retrytopics.UnavailableError](first)

@@ -22,10 +22,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// clock is what a date in Retry-After is counted from.
+// clock is the time from which a date in Retry-After is counted.
 var clock = time.Date(2026, 3, 18, 1, 59, 0, 0, time.UTC)
 
-// stepOf asks url; change adjusts what the defaults of the configuration do not fit.
+// stepOf returns a step that requests url. change adjusts the defaults of the configuration.
 func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 	s := config.EnrichStep{
 		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true,
@@ -40,9 +40,9 @@ func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 	return s
 }
 
-func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
+func mustSteps(t *testing.T, steps ...config.EnrichStep) *Steps {
 	t.Helper()
-	s := must.Get(made(steps, Options{}))(t)
+	s := must.Get(newSteps(steps, Options{}))(t)
 	for _, step := range s.steps {
 		for _, p := range step.providers {
 			if l, ok := p.lookup.(*httpLookup); ok {
@@ -54,8 +54,8 @@ func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
 	return s
 }
 
-// made makes steps, with the classifier and the longest pause of a pipeline file that sets none.
-func made(steps []config.EnrichStep, o Options) (*Steps, error) {
+// newSteps creates steps with the classifier and the maximum delay of a default pipeline file.
+func newSteps(steps []config.EnrichStep, o Options) (*Steps, error) {
 	if o.Classify == nil {
 		o.Classify = classify.Of
 	}
@@ -74,7 +74,7 @@ func say(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-// parcel has an id, a plain, a nested and an empty property.
+// parcel has an ID, and a plain, a nested and an empty property.
 func parcel() *transform.Feature {
 	text := transform.StringValue
 	return &transform.Feature{
@@ -115,7 +115,7 @@ func TestApply_writes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := serve(t, say(answer))
-			steps := make1(t, stepOf(server.URL, func(s *config.EnrichStep) { s.Set, s.Required = c.set, c.required }))
+			steps := mustSteps(t, stepOf(server.URL, func(s *config.EnrichStep) { s.Set, s.Required = c.set, c.required }))
 			f := &transform.Feature{Properties: []transform.Member{{Name: "a", Value: transform.IntegerValue(1)}}}
 			must.Do(t, steps.Apply(t.Context(), f, ""))
 			expect.Equal(t, properties(t, f), c.want)
@@ -158,7 +158,7 @@ func TestNew_faults(t *testing.T) {
 		{"fragment", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/#{id}" }), "#"},
 		{"dots", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/../{id}" }), ".."},
 	} {
-		_, err := made([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
+		_, err := newSteps([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
 		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "enrich[1] (place)"), "%v: got %v, want it to say %q", c.name, err, c.want)
 		expect.That(t, err == nil || !strings.Contains(err.Error(), "hunter2"), "%v: the error shows a password: %v", c.name, err)
 	}
@@ -172,7 +172,7 @@ func post(url string, body any) config.EnrichStep {
 	})
 }
 
-// S3-6: what is repeated carries a key by which the service knows it.
+// S3-6: a repeated request has a key by which the service recognizes it.
 func TestPost_S3_6_carries_the_content_hash(t *testing.T) {
 	var keys, bodies []string
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +180,7 @@ func TestPost_S3_6_carries_the_content_hash(t *testing.T) {
 		keys, bodies = append(keys, r.Method+" "+r.Header.Get("Idempotency-Key")), append(bodies, r.Header.Get("Content-Type")+" "+string(text))
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	})
-	steps := make1(t, post(server.URL, map[string]any{
+	steps := mustSteps(t, post(server.URL, map[string]any{
 		"id": "{id}", "text": `no {id} of "{properties.parcel_id}"`, "owner": "{properties.owner}", "n": int64(1), "list": []any{true, nil, 0.5},
 	}), stepOf(server.URL, nil))
 	must.Do(t, steps.Apply(t.Context(), parcel(), contentHash))
@@ -189,7 +189,8 @@ func TestPost_S3_6_carries_the_content_hash(t *testing.T) {
 	expect.That(t, bodies[0] == want, "body %s\nwant %s", bodies[0], want)
 }
 
-// A redirect that would turn a POST into a GET is the answer; one that keeps it is followed, body and key with it.
+// A redirect that would turn a POST into a GET is returned as the answer. Other redirects are followed, with body and
+// key.
 func TestPost_redirects(t *testing.T) {
 	var got []string
 	mux := http.NewServeMux()
@@ -201,31 +202,31 @@ func TestPost_redirects(t *testing.T) {
 	mux.Handle("/307", http.RedirectHandler("/new", http.StatusTemporaryRedirect))
 	mux.Handle("/303", http.RedirectHandler("/new", http.StatusSeeOther))
 	server := serve(t, mux.ServeHTTP)
-	expect.Do(t, make1(t, post(server.URL+"/307", "x")).Apply(t.Context(), parcel(), contentHash))
-	err := make1(t, post(server.URL+"/303", "x")).Apply(t.Context(), parcel(), contentHash)
+	expect.Do(t, mustSteps(t, post(server.URL+"/307", "x")).Apply(t.Context(), parcel(), contentHash))
+	err := mustSteps(t, post(server.URL+"/303", "x")).Apply(t.Context(), parcel(), contentHash)
 	wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "303")
 	expect.That(t, len(got) == 1 && got[0] == `POST "x" `+contentHash, "got %q", got)
 }
 
-// Without an allowance nothing is sent to this machine, by address or by name, and the error names the keys.
+// By default, nothing is sent to this machine, by address or by name, and the error names the keys.
 func TestEgress_private_addresses_are_refused_by_default(t *testing.T) {
 	server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	for _, address := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)} {
-		err := make1(t, stepOf(address, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false })).Apply(t.Context(), parcel(), "")
+		err := mustSteps(t, stepOf(address, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false })).Apply(t.Context(), parcel(), "")
 		wantFailure(t, err, classify.Permanent, classify.CodeAddressRefused, "set allow_private: true, or list its network in allow_networks")
 	}
 }
 
-// A proxy may have any address, since the operator chose it; an address that stands in the URL may not.
+// A proxy may have any address, because the operator chose it. An address in the URL may not.
 func TestEgress_behind_a_proxy(t *testing.T) {
-	var asked []string
+	var requested []string
 	via := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
+		requested = append(requested, r.URL.String())
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	})
 	at := must.Get(url.Parse(via.URL))(t)
 	for target, refused := range map[string]bool{"http://places.example/x": false, "http://10.0.0.1/x": true} {
-		steps := make1(t, stepOf(target, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
+		steps := mustSteps(t, stepOf(target, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 1,
 			func(*http.Request) (*url.URL, error) { return at, nil })
 		err := steps.Apply(t.Context(), parcel(), "")
@@ -235,10 +236,10 @@ func TestEgress_behind_a_proxy(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	expect.That(t, len(asked) == 1 && asked[0] == "http://places.example/x", "the proxy was asked for %q", asked)
+	expect.That(t, len(requested) == 1 && requested[0] == "http://places.example/x", "the proxy was asked for %q", requested)
 }
 
-// service answers in the place of a network, so that a bubble of synctest holds its time.
+// service answers instead of a network, so that the test runs in a bubble of synctest.
 type service struct {
 	mu    sync.Mutex
 	calls int
@@ -259,8 +260,8 @@ func (s *service) is(act func(*http.Request) (*http.Response, error)) {
 	s.act = act
 }
 
-// asked gives the number of requests since it was asked last.
-func (s *service) asked() int {
+// newRequests returns the number of requests since its last call.
+func (s *service) newRequests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.calls
@@ -286,12 +287,12 @@ func hangs(r *http.Request) (*http.Response, error) {
 // later answers after a time, whatever the caller does.
 func later(wait time.Duration, act func(*http.Request) (*http.Response, error)) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
-		<-time.NewTimer(wait).C // in a bubble's time
+		<-time.NewTimer(wait).C // in the bubble's time
 		return act(r)
 	}
 }
 
-// guarded makes one step per breaker, each with a service of its own that works.
+// guarded returns one step per breaker, each with its own working service.
 func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*service) {
 	t.Helper()
 	var configured []config.EnrichStep
@@ -300,7 +301,7 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 			s.Name, s.HTTP.Breaker, s.HTTP.MaxConnections = string(rune('a'+i)), b, 64
 		}))
 	}
-	steps := must.Get(made(configured, o))(t)
+	steps := must.Get(newSteps(configured, o))(t)
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}
@@ -309,8 +310,8 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 	return steps, services
 }
 
-// open lists the steps of which a breaker is open, or half-open.
-func open(steps *Steps) []string {
+// openBreakers lists the steps with an open or half-open breaker.
+func openBreakers(steps *Steps) []string {
 	var names []string
 	for _, s := range steps.Status() {
 		if s.Circuit == breaker.StateOpen || s.Circuit == breaker.StateHalfOpen {
@@ -320,7 +321,7 @@ func open(steps *Steps) []string {
 	return names
 }
 
-// outcome names what one call of Apply gives: ok, hold, or a failure's code.
+// outcome returns the outcome of one call of Apply: ok, hold, or a failure's code.
 func outcome(ctx context.Context, steps *Steps) string {
 	err := steps.Apply(ctx, parcel(), "")
 	switch {

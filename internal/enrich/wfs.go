@@ -142,8 +142,8 @@ func plainText(parts []template.Part, f *transform.Feature, unfit func(rune) boo
 	return b.String(), nil
 }
 
-// wfsFaults lists the exception codes of OWS (OGC 06-121r9, table 27) and WFS for wrong requests, which are permanent. All others, such as
-// OperationProcessingFailed and NoApplicableCode, are failures of the service.
+// wfsFaults lists the exception codes of OWS (OGC 06-121r9, table 27) and WFS for wrong requests, which are permanent.
+// All other codes, such as OperationProcessingFailed and NoApplicableCode, are failures of the service.
 func wfsFaults() []string {
 	return []string{
 		"OperationNotSupported", "MissingParameterValue", "InvalidParameterValue", "VersionNegotiationFailed", "OptionNotSupported",
@@ -151,8 +151,8 @@ func wfsFaults() []string {
 	}
 }
 
-// wfsException parses an exception report, which services send with any status, even that of a success (OGC 09-025r2, table D.2). It
-// returns nil for another text, and if the status of a refusal says more than the report.
+// wfsException parses an exception report. Services send reports with any status, even with a success (OGC 09-025r2,
+// table D.2). It returns nil for another text, and if the status of a refusal is more specific than the report.
 func wfsException(what string, status int, text []byte) error {
 	code, ok := exceptionCode(text)
 	switch {

@@ -58,7 +58,7 @@ func lineMapped(name string) string {
 	return `{"type":"Feature","id":"` + name + `","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"` + name + `","updated":7}}`
 }
 
-// TestRun: a line that is refused stops none of the others.
+// A refused line does not stop the other lines.
 func TestFilter(t *testing.T) {
 	in := strings.Join([]string{
 		lineFeature("a"), "", "no json", "  \t", lineFeature("b") + "\r", strings.Replace(lineFeature("c"), `"NAME"`, `"NOM"`, 1), lineFeature(strings.Repeat("x", 400)),
@@ -89,7 +89,7 @@ func TestFilter(t *testing.T) {
 	expect.That(t, strings.Join(got, "\n") == strings.Join(want, "\n"), "rejections\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 }
 
-// TestRun_meta: what the pipeline knows beside the feature, in one member.
+// With meta, the pipeline's knowledge about the feature is in one member.
 func TestFilter_meta(t *testing.T) {
 	with := strings.Replace(lineFeature("a"), `"type":"Feature"`, `"type":"Feature","switchback":{"old":1},"other":2`, 1)
 	_, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400, Meta: true}, lineFeature("a")+"\n"+with+"\n")
@@ -104,7 +104,7 @@ func TestFilter_meta(t *testing.T) {
 			}
 			Other *int
 		}
-		if _, err := transform.ParseValue([]byte(text)); err != nil { // no member twice
+		if _, err := transform.ParseValue([]byte(text)); err != nil { // no duplicate members
 			t.Fatal(err)
 		}
 		must.Do(t, json.Unmarshal([]byte(text), &got))
@@ -115,7 +115,7 @@ func TestFilter_meta(t *testing.T) {
 	expect.That(t, strings.Contains(out, `"version":null`), "without source.version: %s", out)
 }
 
-// TestRun_lines: what counts as a line, and how long one is.
+// The definition of a line, and its maximum length.
 func TestFilter_lines(t *testing.T) {
 	a := lineFeature("a")
 	echo := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -139,8 +139,7 @@ func TestFilter_lines(t *testing.T) {
 	}
 }
 
-// TestRun_outcomes: panics and errors of any kind reject one line; a delete and
-// what the mapping's filter leaves out are neither.
+// Panics and errors of any kind reject one line. Deletes and filtered features reject none.
 func TestFilter_outcomes(t *testing.T) {
 	handle := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		switch string(r.Value) {
@@ -173,7 +172,7 @@ func TestFilter_outcomes(t *testing.T) {
 		"got %s", rejects)
 }
 
-// linePipe gives one line, and then nothing until it is closed.
+// linePipe returns one line, and then blocks until it is closed.
 type linePipe struct {
 	io.Reader
 	closed chan struct{}
@@ -187,19 +186,18 @@ func (p linePipe) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// tellWriter says when something was written.
-type tellWriter struct{ written chan string }
+// notifyWriter sends what was written to a channel.
+type notifyWriter struct{ written chan string }
 
-func (w tellWriter) Write(text []byte) (int, error) {
+func (w notifyWriter) Write(text []byte) (int, error) {
 	w.written <- string(text)
 	return len(text), nil
 }
 
-// TestRun_in_a_pipe: what is done is handed on while the input stays open, and
-// being told to stop is heard while nothing comes.
+// Output is written while the input stays open, and a signal to stop is obeyed while no input arrives.
 func TestFilter_in_a_pipe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	in, out := linePipe{strings.NewReader(lineFeature("a") + "\n"), make(chan struct{})}, tellWriter{make(chan string, 1)}
+	in, out := linePipe{strings.NewReader(lineFeature("a") + "\n"), make(chan struct{})}, notifyWriter{make(chan string, 1)}
 	done, options := make(chan error), pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400}
 	go func() {
 		_, err := pipeline.Filter(ctx, options, in, out, io.Discard)

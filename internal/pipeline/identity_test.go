@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// watched is a pipeline whose Made notes what it is told, or fails.
+// watched returns a pipeline whose Made hook records its calls, or fails.
 func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]string) {
 	t.Helper()
 	p := build(t, rest)
@@ -51,7 +51,7 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 	return p, &told
 }
 
-// S0-6: the sink gets the content of each output, in every format, and nothing where there is no output.
+// S0-6: the sink gets the content of each output, in every format, and nothing for a record without an output.
 func TestHandle_S0_6_tellsWhatARecordBecomes(t *testing.T) {
 	const mapping = "transform: { unmapped: drop, fields: [{ from: NAME, to: name }], filter: 'properties.NAME != \"hidden\"' }\n"
 	const said = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"name":"a"}}`
@@ -78,7 +78,7 @@ func TestHandle_S0_6_tellsWhatARecordBecomes(t *testing.T) {
 	}
 }
 
-// What cannot be written is a failed attempt with the record's identity, and has no output.
+// If the output cannot be written, the attempt fails with the record's identity and without an output.
 func TestHandle_whatCannotBeWrittenIsAFailedAttempt(t *testing.T) {
 	broken := classify.WithStage(classify.StageSink, errors.New("no table"))
 	for name, c := range map[string]struct{ rest, value string }{
@@ -96,7 +96,7 @@ func TestHandle_whatCannotBeWrittenIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// Features of many sizes are hashed at once, in buffers that are used again: each hash is that of its own content.
+// Features of many sizes are hashed concurrently, with reused buffers. Each hash is that of its own content.
 func TestHandle_S2_4_hashesInBuffersOfItsOwn(t *testing.T) {
 	p := build(t, "")
 	alone := must.Get(transform.New(transform.Config{}))(t)
@@ -124,7 +124,8 @@ func TestHandle_S2_4_hashesInBuffersOfItsOwn(t *testing.T) {
 	group.Wait()
 }
 
-// Two events of a key with two outputs are never one content: the second would be closed as a duplicate, and lost.
+// Two events of a key with different outputs have different content hashes. Otherwise the second one would be closed as
+// a duplicate, and lost.
 func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 	const point = `{"type":"Feature","id":"p","geometry":{"type":"Point","coordinates":[500000,5000000]},"properties":{"a":1}%s}`
 	const located = `{"type":"Feature","id":"p","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"a":1}%s}`
@@ -202,7 +203,8 @@ func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// A feature of a collection fails by itself, and its version is not that of the others; all or nothing refuses the collection. The dry run says the same, and a replay passes once the time has come.
+// A feature of a collection fails independently, and its version is independent of the others. With all or nothing, the
+// collection is refused. The dry run agrees, and a replay passes once the time has come.
 func TestVersion_S0_8_collectionsDryRunAndReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := build(t, "source: { version: properties.updated, split: features }\n")

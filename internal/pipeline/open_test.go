@@ -25,14 +25,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// parcel is one feature as GeoJSON; the tests send its content in every format.
+// parcel is one feature as GeoJSON. The tests send its content in every format.
 const parcel = `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"a","area":12.5}}`
 
-// rowSchema is that of a table row with the same content.
+// rowSchema is the schema of a table row with the same content.
 const rowSchema = `{"type":"record","name":"Parcel","fields":[{"name":"no","type":"long"},{"name":"geom","type":"bytes"},
 {"name":"name","type":"string"},{"name":"area","type":"double"}]}`
 
-// form is a record in some format: what the pipeline file says, the headers, the value.
+// form is a record in some format: the settings of the pipeline file, the headers, the value.
 type form struct {
 	source  string
 	headers []string
@@ -49,14 +49,14 @@ func headers(pairs ...string) []kgo.RecordHeader {
 
 var event = []string{"ce_specversion", "1.0", "ce_id", "e-1", "ce_source", "/cadastre", "ce_type", "parcel.changed"}
 
-// wkb is the parcel's geometry with its SRID.
+// wkb returns the parcel's geometry with its SRID.
 func wkb(t *testing.T) []byte {
 	t.Helper()
 	g := must.Get(geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25)"), geometry.Limits{}))(t)
 	return must.Get(geometry.Append(nil, geometry.EWKB, g))(t)
 }
 
-// published is the parcel as the published Avro event, behind a header.
+// published returns the parcel as the published Avro event, behind a header.
 func published(t *testing.T, header func(*avro.Schema) []byte) []byte {
 	t.Helper()
 	encoder := must.Get(envelope.NewEventEncoder())(t)
@@ -65,7 +65,7 @@ func published(t *testing.T, header func(*avro.Schema) []byte) []byte {
 	return must.Get(encoder.Append(header(encoder.Schema()), f))(t)
 }
 
-// fakeRegistry knows the published event as 1 and the row as 2.
+// fakeRegistry has the schema of the published event as 1 and that of the row as 2.
 func fakeRegistry(t *testing.T) *srfake.Registry {
 	t.Helper()
 	fake := srfake.New()
@@ -90,7 +90,7 @@ func confluent(id int) func(*avro.Schema) []byte {
 
 func with(more ...string) []string { return append(append([]string{}, event...), more...) }
 
-// forms are the parcel in every format.
+// forms returns the parcel in every format.
 func forms(t *testing.T) map[string]form {
 	t.Helper()
 	registry := fmt.Sprintf("\nschema_registry: { url: %q }", fakeRegistry(t).URL())
@@ -122,7 +122,7 @@ func forms(t *testing.T) map[string]form {
 	}
 }
 
-// Whatever a feature comes in, it is one feature: the same content hash, so that a repetition in another format is a
+// C-1: a feature is the same in every format: it has the same content hash, so that a repetition in another format is a
 // duplicate, and the same output. Its content type is that of the output.
 func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
 	const mapping = "\ntransform: { fields: [{ from: name, to: label, type: string, required: true }] }\n"
@@ -149,8 +149,8 @@ func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
 	}
 }
 
-// A delete is a tombstone in the output, whatever it was in the source, and is told as a delete to the engine, for which
-// its value is not null.
+// A delete in any format is a tombstone in the output, and a delete for the engine, although the source record's value
+// is not null.
 func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 	tombstone := must.Get(build(t, "").Handle(t.Context(), &retrytopics.Record{Key: []byte("k")}))(t)
 	for name, f := range map[string]form{
@@ -167,7 +167,8 @@ func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 	}
 }
 
-// A column that the database did not send refuses its row where the pipeline reads it, and not where it drops it.
+// S0-6: a column that the database did not send fails the row if the pipeline reads the column, and not if the pipeline
+// drops it.
 func TestHandle_S0_6_columnsThatWereNotSent(t *testing.T) {
 	const source = "source: { format: debezium, row: { id: no, geometry: geom }%s }\n"
 	event := []byte(`{"op":"u","before":null,"after":{"no":1,"geom":null,"note":"__debezium_unavailable_value","area":11}}`)
@@ -195,7 +196,8 @@ func TestHandle_S0_6_columnsThatWereNotSent(t *testing.T) {
 	}
 }
 
-// A registry that does not answer, or does not know the schema yet, is asked again; without a registry the record is at fault.
+// If a registry does not answer, or does not know the schema yet, the record is retried. Without a registry, the record
+// fails permanently.
 func TestHandle_S1_2_registryFailures(t *testing.T) {
 	fake := fakeRegistry(t)
 	gone := srfake.New()
@@ -222,7 +224,7 @@ func TestHandle_S1_2_registryFailures(t *testing.T) {
 	}
 }
 
-// What the dry run says is what the pipeline does, in every format.
+// The dry run agrees with the pipeline, in every format.
 func TestTry_C4_agreesWithHandle(t *testing.T) {
 	const strict = "\ntransform: { fields: [{ from: missing, to: x, required: true }] }\n"
 	for name, f := range forms(t) {
@@ -236,7 +238,7 @@ func TestTry_C4_agreesWithHandle(t *testing.T) {
 	}
 }
 
-// A schema file that cannot be used stops the start, and each of them is named.
+// An invalid schema file fails the start, and all of them are named.
 func TestNewMapping_schemaFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "broken.avsc")
 	must.Do(t, os.WriteFile(file, []byte(`{"type":"table"}`), 0o600))

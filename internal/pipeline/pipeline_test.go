@@ -49,7 +49,7 @@ func record(value string) *retrytopics.Record {
 
 const feature = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"NAME":"a","updated":%s}}`
 
-// Bad input of every kind becomes a failure of its own code; nothing of it is retried.
+// S0-5: each kind of bad input fails with its own code, and is not retried.
 func TestHandle_S0_5_badInput(t *testing.T) {
 	p := build(t, "source: { max_record_bytes: 4096 }\n")
 	point := `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}`
@@ -75,8 +75,8 @@ func TestHandle_S0_5_badInput(t *testing.T) {
 	}
 }
 
-// A reference set in a topic is read before the first record is judged, and a broker that does not answer is no fault of
-// the record.
+// A reference set in a topic is read before the first record is processed. A broker that does not answer is not the
+// record's fault.
 func TestHandle_S0_8_referencesFromATopic(t *testing.T) {
 	broker := fakekafka.Start(t, kfake.SeedTopics(2, "zones"))
 	client := fakekafka.Client(t, broker)
@@ -126,7 +126,7 @@ func fingerprint(t *testing.T, text string) string {
 	return must.Get(m.Fingerprint())(t)
 }
 
-// What decides what becomes of a record changes the fingerprint, and nothing else does.
+// Everything that decides about a record changes the fingerprint, and nothing else does.
 func TestFingerprint_S4_8(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
@@ -175,7 +175,7 @@ func handled(t *testing.T, p *pipeline.Pipeline, value []byte) *kgo.Record {
 	return result.Outputs[0]
 }
 
-// The bytes of an Avro output are part of the contract with its readers: one feature has one form.
+// The bytes of an Avro output are part of the contract with its readers: a feature has exactly one encoding.
 func TestHandle_C7_avroOutputGolden(t *testing.T) {
 	p := build(t, singleObjectOutput)
 	for name, feature := range map[string]string{
@@ -196,10 +196,10 @@ func TestHandle_C7_avroOutputGolden(t *testing.T) {
 	}
 }
 
-// The same content in either format: what is read from an Avro output is, byte for byte as GeoJSON, what would have been
-// the GeoJSON output. And a pipeline that reads one pipeline's output sees the same content hash in either.
+// Avro and GeoJSON outputs have the same content: the decoded Avro output, written as GeoJSON, equals the GeoJSON output
+// byte for byte. A pipeline that reads such an output computes the same content hash for both.
 func TestHandle_C7_avroOutputHasTheContentOfGeoJSON(t *testing.T) {
-	const lenient = "transform: { geometry: { validity: flag } }\n" // real data are not clean
+	const lenient = "transform: { geometry: { validity: flag } }\n" // real data is not always valid
 	asGeoJSON, asAvro := build(t, lenient), build(t, singleObjectOutput+lenient)
 	reader := build(t, "source: { format: avro }\n"+lenient)
 	n := 0
@@ -226,7 +226,7 @@ func TestHandle_C7_avroOutputHasTheContentOfGeoJSON(t *testing.T) {
 	expect.That(t, n >= 2500, "only %d features were compared", n)
 }
 
-// The schema is registered under the subject, and its id stands before each datum.
+// The schema is registered under the subject, and its ID precedes each datum.
 func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
@@ -242,7 +242,8 @@ func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	expect.That(t, bytes.Equal(again.Value, value), "a pipeline that reads the output writes something else")
 }
 
-// A registry that does not answer is transient; one that refuses the schema is the pipeline's fault, and no record's.
+// A registry that does not answer is a transient failure. A registry that refuses the schema is the pipeline's fault,
+// not the record's.
 func TestHandle_S4_3_avroOutputFailures(t *testing.T) {
 	gone := srfake.New()
 	url := gone.URL()

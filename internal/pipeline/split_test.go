@@ -23,7 +23,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// part is a feature of a collection.
+// part returns a feature of a collection.
 func part(id, name string) string {
 	return fmt.Sprintf(`{"type":"Feature","id":%s,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"NAME":%q,"updated":%d}}`, id, name, len(name))
 }
@@ -41,8 +41,8 @@ func headerOf(r *kgo.Record, key string) string {
 	return ""
 }
 
-// Each feature of a collection has an output of its own: its id is the key, and headers say which part of the record it is.
-// What it says is what it would say alone.
+// Each feature of a collection has its own output: its ID is the key, and headers say which part of the record it is.
+// Its content is the same as without the collection.
 func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 	p := build(t, "source: { split: features, version: properties.updated }\n")
 	r := record(collection(part(`"a"`, "x"), part("2", "long"), part(`"c"`, "yy")))
@@ -60,7 +60,7 @@ func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 	}
 }
 
-// The record is what is remembered: its hash is that of all features in their order, whatever else its text has.
+// The record has one content hash: that of all features in their order, regardless of the collection's other members.
 func TestSplit_S0_6_contentHashOfACollection(t *testing.T) {
 	p := build(t, "source: { split: features }\n")
 	hash := func(value string) string {
@@ -73,7 +73,8 @@ func TestSplit_S0_6_contentHashOfACollection(t *testing.T) {
 	expect.That(t, hash(collection(a)) == hash(a), "a collection of one feature is not a repetition of the feature")
 }
 
-// One feature that fails fails the record, so that the dead letter has its bytes and can be put back; the error says which.
+// If one feature fails, the record fails, so that the dead letter has the record's bytes and can be replayed. The error
+// names the feature.
 func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 	const rules = "source: { split: features, collections: all_or_nothing, max_features: 3, version: properties.updated }\ntransform: { fields: [{ from: NAME, to: name, type: string, required: true }] }\n"
 	good := part(`"a"`, "x")
@@ -104,7 +105,7 @@ func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 	}
 }
 
-// A remote step that fails transiently retries the record, and says for which feature it failed.
+// A transient failure of a remote step retries the record, and names the feature.
 func TestSplit_S1_9_aRemoteFailureIsThatOfTheRecord(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("id") == "b" {
@@ -132,7 +133,7 @@ func errOr(err error) error {
 	return err
 }
 
-// What the mapping leaves out has no output; a collection of which nothing is left is closed.
+// Filtered features have no output. A collection without remaining features is closed.
 func TestSplit_filter(t *testing.T) {
 	p := build(t, "source: { split: features }\ntransform: { filter: 'properties.NAME == \"b\"' }\n")
 	for value, want := range map[string]struct {
@@ -153,7 +154,7 @@ func TestSplit_filter(t *testing.T) {
 	}
 }
 
-// Collections come in every JSON format; in Avro too they go out.
+// Collections can have every JSON input format, and Avro output.
 func TestSplit_formats(t *testing.T) {
 	fg := `{"type":"FeatureCollection","coordRefSys":"[EPSG:4326]","features":[{"type":"Feature","id":"a","geometry":null,"place":{"type":"Point","coordinates":[47.25,8.5]},"properties":{}}]}`
 	plain := collection(`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{}}`)
@@ -172,7 +173,7 @@ func TestSplit_formats(t *testing.T) {
 	expect.That(t, err == nil && headerOf(result.Outputs[0], "content-type") == "application/avro" && headerOf(result.Outputs[0], header.KeyPart) == "0/1", "%+v, %v", result, err)
 }
 
-// places answers for features, fails for b, and counts who is asked.
+// places is a service that answers for features, fails for b, and records the requested IDs.
 func places(t *testing.T) (url string, asked func() []string) {
 	t.Helper()
 	var ids []string
@@ -191,7 +192,7 @@ func places(t *testing.T) (url string, asked func() []string) {
 
 const apartRules = "source: { split: features, version: properties.updated }\ntransform: { fields: [{ from: NAME, to: name, type: string, required: true }] }\n"
 
-// failures gives index, path of the fault and code of each feature that failed.
+// failures returns index, path and code of each failed feature.
 func failures(result retrytopics.Result) (all []string) {
 	for _, f := range result.Failed {
 		all = append(all, fmt.Sprintf("%s %s %s", f.Part, f.Identity.FeatureID, classify.Of(f.Err).Code))
@@ -199,8 +200,8 @@ func failures(result retrytopics.Result) (all []string) {
 	return all
 }
 
-// Each feature that fails does so by itself, for whatever reason, and says which it is. The others are delivered as they
-// would be without it, and the dead letter of one holds the collection with this feature alone.
+// Each feature fails independently, for whatever reason, and the failure names it. The other features are delivered as
+// they would be without it. The dead letter of a feature has the collection with this feature alone.
 func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	url, asked := places(t)
 	p := build(t, apartRules+"enrich: [{ name: place, http: { url: \""+url+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
@@ -241,8 +242,8 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	expect.That(t, tried != nil && strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") && strings.Contains(tried.Error(), "/features/1/"), "the dry run says %v", tried)
 }
 
-// A retry maps what is left, with the version and the content hash of the whole, and no remote step is asked for the others. A feature
-// with the id of one that was delivered before is refused in it.
+// A retry maps the remaining features, with the version and the content hash of the whole collection, and asks remote
+// steps only about these. A feature whose ID was already delivered is refused.
 func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	url, asked := places(t)
 	p := build(t, apartRules+"enrich: [{ name: place, http: { url: \""+url+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
@@ -261,8 +262,8 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	expect.That(t, classify.Of(errOr(err)).Code == classify.CodeNotAFeature && strings.Contains(err.Error(), "has 4 features"), "a rest of another record gave %v", err)
 }
 
-// A part that is put back maps like a feature of its collection: its id is the key, and it is the part that it was. So it does when an
-// operator wrote it without its collection; two features are no part.
+// A replayed part is mapped like a feature of its collection: its ID is the key, and it keeps its part number. This also
+// holds if an operator removed the collection around it. Two features are not a part.
 func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 	p := build(t, apartRules)
 	for _, value := range []string{collection(part(`"a"`, "x")), part(`"a"`, "x")} {
@@ -282,7 +283,7 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 	expect.That(t, classify.Of(errOr(err)).Code == classify.CodeNotAFeature && strings.Contains(err.Error(), "part 17/230"), "two features gave %v", err)
 }
 
-// What is wrong with the collection, with the connection or with the batch is no feature's fault: the record fails as one.
+// Errors of the collection, the connection or the batch are not a feature's fault: the record fails as a whole.
 func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 	bad := strings.Replace(part(`"b"`, "y"), "NAME", "NOM", 1)
 	for name, value := range map[string]string{
@@ -312,7 +313,8 @@ func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 	}
 }
 
-// A panic in a feature is its own, and a feature that its target refuses keeps no other one from being written.
+// A panic concerns only its feature, and a feature that the target refuses does not prevent the others from being
+// written.
 func TestApart_S4_15_aPanicIsThatOfItsFeature(t *testing.T) {
 	p := build(t, apartRules)
 	p.Observe(pipeline.Hooks{

@@ -20,7 +20,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// The dry run refuses what a gate of the consumer refuses, with the same words, and nothing else: each setting with each kind of record.
+// The dry run refuses exactly what a gate of the consumer refuses, with the same text: each setting with each kind of
+// record.
 func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 	t.Parallel()
 	one := fmt.Sprintf(feature, "5")
@@ -78,8 +79,8 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 	}
 }
 
-// The dry run asks whether the output topic takes the output, as the consumer does: its size, compressed, and its key where the topic is
-// compacted. What remote steps may still change is not counted.
+// Like the consumer, the dry run checks whether the output topic accepts the output: its compressed size, and its key if
+// the topic is compacted. It ignores what remote steps may still change.
 func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 	t.Parallel()
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "other"))
@@ -132,7 +133,7 @@ func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 	}
 }
 
-// The dry run refuses keys that find no row of the sink's table, by each rule, without asking the database.
+// The dry run refuses keys that find no row of the sink's table, by each rule, without a request to the database.
 func TestTry_C4_refusesKeysThatFindNoRow(t *testing.T) {
 	t.Parallel()
 	value := []byte(fmt.Sprintf(feature, "5"))

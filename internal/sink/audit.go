@@ -210,8 +210,9 @@ from %[4]s t where not exists (select from pg_temp.switchback_audited a where a.
 	}
 }
 
-// Evict deletes rows that the guard has as the row of no key: somebody else inserted them. Meanwhile it holds their keys
-// in the guard, so that a row that an instance writes at the same moment stays. It returns the number of deleted rows.
+// Evict deletes rows that belong to no key of the guard, because another program inserted them. Meanwhile it locks their
+// keys in the guard, so that a row that an instance writes at the same moment stays. It returns the number of deleted
+// rows.
 func (s *Sink) Evict(ctx context.Context, keys []string) (gone int64, err error) {
 	r, err := s.known(ctx, s.refreshAge)
 	if err != nil {
@@ -243,7 +244,7 @@ func (s *Sink) Evict(ctx context.Context, keys []string) (gone int64, err error)
 	return gone, s.db.Lost(err)
 }
 
-// evictor is the source of held keys: no topic has such a name.
+// evictor is the source of locked keys. No topic has this name.
 const evictor = "(evicted)"
 
 // The keys, in order. They are older than every event.

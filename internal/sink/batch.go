@@ -21,7 +21,7 @@ type job struct {
 	done  chan error // has room for the one answer
 }
 
-// abandoned reports whether nobody waits for a record's write any more.
+// abandoned reports whether the caller of a record's write has stopped waiting.
 func abandoned(j *job) bool { return j.ctx.Err() != nil }
 
 // id identifies the event of the rows.
@@ -86,7 +86,7 @@ func (s *Sink) write(batch []*job) {
 }
 
 // fitting answers the records that do not fit the table, and returns the others. Before it refuses one, it reads the
-// table's description again, because somebody may have changed the table.
+// table's description again, because the table may have been altered.
 func (s *Sink) fitting(batch []*job) []*job {
 	if len(batch) == 0 {
 		return nil
@@ -236,7 +236,7 @@ func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, err
 	return d, known.claimed(err)
 }
 
-// withRequest adds to a failure what the sink asked for.
+// withRequest adds the sink's request to a failure.
 func (s *Sink) withRequest(began time.Time, err error) error {
 	return classify.WithRequest(classify.Request{Step: Dependency, URL: s.db.URL, TookMS: classify.Milliseconds(time.Since(began))}, err)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// compared is what the start-up finds in a table.
-func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err error) {
+// mismatches returns what the start-up finds in a table.
+func (b *fixture) mismatches(change func(*config.Config)) (found []Mismatch, err error) {
 	b.t.Helper()
 	cfg := *b.cfg
 	own := *b.cfg.Sink.PostGIS
@@ -40,17 +40,16 @@ func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err err
 	return notes, err
 }
 
-// S4-3: the start-up compares the table column by column, and lists every mismatch with the statement that fixes it: after that
-// statement the mismatch is gone.
+// S4-3: the start-up compares the table column by column. It lists every mismatch with the statement that fixes it.
 func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
-	b := beside(t, "")
+	b := parallelFixture(t, "")
 	ddl := must.Get(DDL(b.cfg))(t)
 	for name, c := range map[string]struct {
 		sql    string
 		change func(*config.Config)
 		reach  Reach
-		want   string // part of the one mismatch
-		words  bool   // the fix is no statement alone
+		want   string // part of the only mismatch
+		words  bool   // the fix is not just a statement
 	}{
 		"no key":                {"alter table parcels drop id", nil, ReachAll, `column "id" is not there`, false},
 		"key not unique":        {"alter table parcels drop constraint parcels_pkey", nil, ReachAll, `column "id" is not unique`, false},
@@ -58,18 +57,18 @@ func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
 		"geometry renamed":      {"alter table parcels rename geom to shape", nil, ReachAll, `column "geom" is not there (sink.postgis.geometry_column): alter table "parcels" rename column "shape" to "geom";`, false},
 		"geometry dropped":      {"alter table parcels drop geom", nil, ReachAll, `alter table "parcels" add column "geom" geometry constraint`, false},
 		"geometry is text":      {"alter table parcels drop geom, add geom text", nil, ReachAll, `of type text, neither geometry nor geography`, true},
-		"another SRID":          {typed("geometry(Geometry, 25832)"), dimension("drop_z"), ReachAll, "keeps SRID 25832, and the mapping gives 4326", false},
+		"another SRID":          {geometryColumn("geometry(Geometry, 25832)"), dimension("drop_z"), ReachAll, "keeps SRID 25832, and the mapping gives 4326", false},
 		"SRID by a constraint":  {"alter table parcels drop constraint enforce_srid_geom, add check (st_srid(geom) = 25832)", nil, ReachAll, "keeps SRID 25832", true},
-		"a geography":           {typed("geography(Geometry, 4258)"), dimension("drop_z"), ReachAll, "keeps SRID 4258", false},
-		"measures":              {typed("geometry(GeometryM, 4326)"), nil, ReachAll, "wants measures (M)", false},
-		"heights and measures":  {typed("geometry(GeometryZM, 4326)"), nil, ReachAll, "wants measures (M)", false},
-		"no heights":            {typed("geometry(Geometry, 4326)"), nil, ReachRare, "takes no heights, and the mapping lets them pass", true},
-		"no heights, needed":    {typed("geometry(Geometry, 4326)"), dimension("require_z"), ReachAll, "takes no heights, and every feature has them", false},
-		"heights":               {typed("geometry(GeometryZ, 4326)"), nil, ReachRare, "wants heights, and the mapping lets features without them pass", true},
-		"heights, none come":    {typed("geometry(PointZ, 4326)"), dimension("drop_z"), ReachAll, "wants heights, and the mapping gives none", false},
+		"a geography":           {geometryColumn("geography(Geometry, 4258)"), dimension("drop_z"), ReachAll, "keeps SRID 4258", false},
+		"measures":              {geometryColumn("geometry(GeometryM, 4326)"), nil, ReachAll, "wants measures (M)", false},
+		"heights and measures":  {geometryColumn("geometry(GeometryZM, 4326)"), nil, ReachAll, "wants measures (M)", false},
+		"no heights":            {geometryColumn("geometry(Geometry, 4326)"), nil, ReachRare, "takes no heights, and the mapping lets them pass", true},
+		"no heights, needed":    {geometryColumn("geometry(Geometry, 4326)"), dimension("require_z"), ReachAll, "takes no heights, and every feature has them", false},
+		"heights":               {geometryColumn("geometry(GeometryZ, 4326)"), nil, ReachRare, "wants heights, and the mapping lets features without them pass", true},
+		"heights, none come":    {geometryColumn("geometry(PointZ, 4326)"), dimension("drop_z"), ReachAll, "wants heights, and the mapping gives none", false},
 		"no heights by a check": {"alter table parcels add constraint enforce_dims_geom check (st_ndims(geom) = 2)", dimension("require_z"), ReachAll, "takes no heights", true},
-		"another type":          {typed("geometry(Polygon, 4326)"), both(dimension("drop_z"), kinds("Point")), ReachAll, "takes Polygon only, and the mapping gives Point", false},
-		"some other types":      {typed("geometry(Polygon, 4326)"), both(dimension("drop_z"), kinds("Polygon", "MultiPolygon")), ReachSome, "takes Polygon only, and the mapping lets MultiPolygon pass", false},
+		"another type":          {geometryColumn("geometry(Polygon, 4326)"), both(dimension("drop_z"), kinds("Point")), ReachAll, "takes Polygon only, and the mapping gives Point", false},
+		"some other types":      {geometryColumn("geometry(Polygon, 4326)"), both(dimension("drop_z"), kinds("Polygon", "MultiPolygon")), ReachSome, "takes Polygon only, and the mapping lets MultiPolygon pass", false},
 		"a type by a check":     {"alter table parcels add check (geometrytype(geom) = 'POLYGON' or geom is null)", kinds("Point"), ReachAll, "takes POLYGON only", true},
 		"geometry not null":     {"alter table parcels alter geom set not null", nil, ReachNone, `column "geom" must have a value`, false},
 		"no rest":               {"select 1", rest("rest"), ReachAll, `column "rest" is not there`, false},
@@ -94,33 +93,33 @@ func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.t = t
 			b.exec("drop table if exists parcels, parcels_switchback; drop domain if exists flag; " + ddl)
-			found, err := b.compared(nil)
+			found, err := b.mismatches(nil)
 			must.That(t, err == nil && len(found) <= 0, "before: %v, %v", found, err)
 			b.exec(c.sql)
-			found, err = b.compared(c.change)
+			found, err = b.mismatches(c.change)
 			must.That(t, len(found) == 1 && strings.Contains(found[0].String(), c.want) && found[0].Reach == c.reach, "found %v (%+v), want %q of reach %s", found, found, c.want, c.reach)
 			check.That(t, (err != nil) == (c.reach == ReachAll || c.reach == ReachSome) && (err == nil || classify.Of(err).Code == classify.CodeDBSchema), "the start fails with %v", err)
 			if c.words {
 				return
 			}
 			b.exec(found[0].Fix)
-			found, err = b.compared(c.change)
+			found, err = b.mismatches(c.change)
 			check.That(t, err == nil && len(found) <= 0, "after the fix: %v, %v", found, err)
 		})
 	}
 }
 
-// A privilege that is missing is named with the statement that grants it.
+// A missing privilege is named with the statement that grants it.
 func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
-	b := beside(t, "")
+	b := parallelFixture(t, "")
 	role := b.role("select, insert, update, delete")
 	b.exec("revoke update on parcels from " + role + "; revoke select, delete on parcels_switchback from " + role)
-	found, err := b.as(role).compared(nil)
+	found, err := b.connectAs(role).mismatches(nil)
 	check.That(t, err != nil && len(found) == 2 && strings.Contains(err.Error(), `this user lacks update on "parcels": grant update on "parcels" to`) &&
 		strings.Contains(err.Error(), `grant select, delete on "parcels_switchback" to`), "%d mismatches: %v", len(found), err)
 }
 
-func typed(column string) string {
+func geometryColumn(column string) string {
 	return "alter table parcels drop constraint if exists enforce_srid_geom, alter geom type " + column + " using null"
 }
 
@@ -151,39 +150,39 @@ func kept(column string) func(*config.Config) {
 	return func(c *config.Config) { c.Sink.PostGIS.KeepColumns = []string{column} }
 }
 
-// role makes a user of the database that may do so much with both tables.
-func (b *bench) role(privileges string) string {
+// role creates a user of the database with these privileges on both tables.
+func (b *fixture) role(privileges string) string {
 	b.t.Helper()
-	name := "writer_" + b.ask("select current_database()")
+	name := "writer_" + b.query("select current_database()")
 	b.exec(fmt.Sprintf("create role %s login password 'first'; grant %s on parcels, parcels_switchback to %[1]s", name, privileges))
 	b.t.Cleanup(func() { b.execAfter("drop owned by " + name + "; drop role " + name) })
 	return name
 }
 
-// as makes another user write the table from the next reopen on.
-func (b *bench) as(role string) *bench {
+// connectAs makes later sinks connect as another user.
+func (b *fixture) connectAs(role string) *fixture {
 	b.t.Helper()
-	b.connectsBy(strings.Replace(b.dsn, "://"+b.db.Config().User, "://"+role+":first", 1))
+	b.connectWith(strings.Replace(b.dsn, "://"+b.db.Config().User, "://"+role+":first", 1))
 	return b
 }
 
-// reopen gives the bench a sink as its configuration is now.
-func (b *bench) reopen() { b.Sink = b.opened() }
+// reopen replaces the fixture's sink by one with the current configuration.
+func (b *fixture) reopen() { b.Sink = b.openSink() }
 
-// demandPasswords makes the server, which must be the test's own, ask a user for its password.
-func (b *bench) demandPasswords(role string) {
+// demandPasswords makes the server, which must belong to this test, require a user's password.
+func (b *fixture) demandPasswords(role string) {
 	b.t.Helper()
-	hba := b.ask("select setting from pg_settings where name = 'hba_file'")
+	hba := b.query("select setting from pg_settings where name = 'hba_file'")
 	b.exec("copy (values ('host all " + role + " 127.0.0.1/32 scram-sha-256'), ('host all all 127.0.0.1/32 trust')) to '" + hba + "'")
 	b.exec("select pg_reload_conf()")
 	eventually.Until(b.t.Context(), b.t, "the new rules", func() (bool, string) {
-		rules := b.ask("select count(*) from pg_hba_file_rules")
+		rules := b.query("select count(*) from pg_hba_file_rules")
 		return rules == "2", rules
 	})
 }
 
-// audited compares rows with the table.
-func (b *bench) audited(rows ...*Row) []Fact {
+// auditRows compares rows with the table.
+func (b *fixture) auditRows(rows ...*Row) []Fact {
 	b.t.Helper()
 	a := must.Get(b.Audit(b.t.Context()))(b.t)
 	defer func() {
@@ -193,13 +192,13 @@ func (b *bench) audited(rows ...*Row) []Fact {
 	return must.Get(a.Check(b.t.Context(), rows))(b.t)
 }
 
-// S0-6: a column whose type rounds, pads or cuts has what the sink wrote, and an audit knows it. A geometry column with a type of its own
-// and a geography are compared by what they hold.
+// S0-6: if a column's type rounds, pads or cuts a value, an audit still finds the row unchanged. Geometry columns of a
+// specific type and geographies are compared by content.
 func TestAudit_S0_6_columnsThatChangeTheirValues(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"geometry", "geometry(Point, 4326)", "geometry(Geometry, 4326)", "geography", "geography(Point, 4326)"} {
 		t.Run(kind, func(t *testing.T) {
-			seesAChange(t, beside(t, ""), "alter table parcels drop geom, add geom "+kind, `{}`, "update parcels set geom = 'SRID=4326;POINT(11.5 48.250001)'")
+			wantChangeSeen(t, parallelFixture(t, ""), "alter table parcels drop geom, add geom "+kind, `{}`, "update parcels set geom = 'SRID=4326;POINT(11.5 48.250001)'")
 		})
 	}
 	for column, value := range map[string]string{
@@ -212,25 +211,25 @@ func TestAudit_S0_6_columnsThatChangeTheirValues(t *testing.T) {
 	} {
 		t.Run(column, func(t *testing.T) {
 			const types = "create domain amount as numeric(10,2); create domain code as char(5); create domain code2 as code; create type pair as (a numeric(4,2), b char(3)); "
-			seesAChange(t, beside(t, ""), types+"alter table parcels add x "+column, fmt.Sprintf(`{"x": %s}`, value), "update parcels set x = null")
+			wantChangeSeen(t, parallelFixture(t, ""), types+"alter table parcels add x "+column, fmt.Sprintf(`{"x": %s}`, value), "update parcels set x = null")
 		})
 	}
 }
 
-// seesAChange writes a row into an altered table: an audit finds it as it was written, and a change of it.
-func seesAChange(t *testing.T, b *bench, alter, properties, change string) {
+// wantChangeSeen writes a row into an altered table. An audit must find the row unchanged, and must find a later change.
+func wantChangeSeen(t *testing.T, b *fixture, alter, properties, change string) {
 	t.Helper()
 	b.exec(alter)
 	row := b.row("k", 0, 1, properties, point)
 	b.must(row)
-	f := b.audited(row)[0]
-	check.That(t, f.There && f.Known && !f.Differs, "%+v: the table has %s", f, b.ask("select parcels::text from parcels"))
+	f := b.auditRows(row)[0]
+	check.That(t, f.There && f.Known && !f.Differs, "%+v: the table has %s", f, b.query("select parcels::text from parcels"))
 	b.exec(change)
-	f = b.audited(row)[0]
+	f = b.auditRows(row)[0]
 	check.That(t, f.Differs, "a change is not seen: %+v", f)
 }
 
-// S0-6: a row whose values the columns do not take any more differs, and the others of its batch are compared all the same.
+// S0-6: a row whose values no longer fit the columns differs, and the other rows of its batch are compared nevertheless.
 func TestAudit_S0_6_aRowThatTheColumnsDoNotTakeDiffers(t *testing.T) {
 	t.Parallel()
 	for name, alter := range map[string]string{
@@ -242,18 +241,19 @@ func TestAudit_S0_6_aRowThatTheColumnsDoNotTakeDiffers(t *testing.T) {
 		"cut, padded": "alter column name type char(3) using left(name, 3)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := beside(t, "")
+			b := parallelFixture(t, "")
 			b.exec("create domain short as varchar(3); create domain shorter as short")
 			good, long, other := b.row("a", 0, 1, `{}`, point), b.row("b", 0, 2, `{"name": "abcd", "area": 1234.5}`, point), b.row("c", 0, 3, `{}`, point)
 			b.must(good, long, other)
 			b.exec("alter table parcels " + alter)
-			facts := b.audited(good, long, other, b.row("d", 0, 4, `{"name": "wxyz", "area": 1234.5}`, point))
+			facts := b.auditRows(good, long, other, b.row("d", 0, 4, `{"name": "wxyz", "area": 1234.5}`, point))
 			check.That(t, !facts[0].Differs && facts[1].There && facts[1].Differs && !facts[2].Differs && !facts[3].There && !facts[3].Known, "%+v", facts)
 		})
 	}
 }
 
-// S0-6: what a fact means. The table is written before the topic: one that is behind is wrong, one that is ahead may be right.
+// S0-6: the difference that a fact means. The table is written before the topic: a row that is behind is wrong, and one
+// that is ahead may be right.
 func TestDifferenceOf_S0_6(t *testing.T) {
 	live := topicState{source: header.Position{Topic: "t", Partition: 1, Offset: 10}, place: 10}
 	gone, loose := live, live
@@ -290,7 +290,7 @@ func TestDifferenceOf_S0_6(t *testing.T) {
 	}
 }
 
-// Of a key the newest record counts; of several partitions the one that was written last.
+// The newest record of a key counts. Among several partitions, it is the one with the latest timestamp.
 func TestNewest(t *testing.T) {
 	n := newestRecords{places: map[keyHash]recordPosition{}, most: 2}
 	rec := func(partition int32, offset, millis int64) *kgo.Record {

@@ -26,7 +26,7 @@ type lockedError struct {
 	keys map[string]bool
 }
 
-// Error says what it waited for, before the database's own message.
+// Error names what the statement waited for, before the database's own message.
 func (e *lockedError) Error() string {
 	if len(e.keys) == 1 {
 		return "the row is locked by another transaction: " + e.error.Error()
@@ -77,7 +77,7 @@ func (s *Sink) waits(err error, rows []*Row) error {
 		fault := Mismatch{Fault: "is locked as a whole (" + who + ")", Fix: "it is written again once that transaction ends", Reach: ReachAll}
 		return &TableError{Table: known.name, Mismatches: []Mismatch{fault}, Err: err}
 	case !errors.Is(asked, pgx.ErrNoRows):
-		return err // the first failure says more
+		return err // the original failure is more specific
 	}
 	if keys := s.lockedOf(ctx, known, rows); len(keys) > 0 {
 		return &lockedError{err, keys}

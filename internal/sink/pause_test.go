@@ -17,18 +17,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// quick has a short cooldown. The timeout is long for a statement of a test and short for one that waits for a lock.
-const quick = ", timeout: 8s, breaker: {preset: standard, cooldown: 100ms, successes: 1}"
+// shortCooldown sets a short cooldown. The timeout is long for a test's statement and short for one that waits for a
+// lock.
+const shortCooldown = ", timeout: 8s, breaker: {preset: standard, cooldown: 100ms, successes: 1}"
 
-// wantHold expects that a record waits for a dependency.
-func wantHold(t *testing.T, err error, dependency, says string) {
+// wantHold checks that a record waits for a dependency.
+func wantHold(t *testing.T, err error, dependency, want string) {
 	t.Helper()
 	held, is := errors.AsType[*retrytopics.UnavailableError](err)
-	check.That(t, is && held.Dependency == dependency && strings.Contains(err.Error(), says), "got %v, want a hold for %s that says %q", err, dependency, says)
+	check.That(t, is && held.Dependency == dependency && strings.Contains(err.Error(), want), "got %v, want a hold for %s with %q", err, dependency, want)
 }
 
-// until writes again and again, as the engine's probes do. Whatever fails meanwhile must be a hold.
-func (b *bench) until(what string, rows ...*Row) {
+// untilWritten repeats the write, like the engine's probes. Every failure must be a hold.
+func (b *fixture) untilWritten(what string, rows ...*Row) {
 	b.t.Helper()
 	eventually.Until(b.t.Context(), b.t, what, func() (bool, string) {
 		err := b.write(rows...)
@@ -37,11 +38,11 @@ func (b *bench) until(what string, rows ...*Row) {
 	})
 }
 
-// S3-5, S4-3: faults of the table, the login, the privileges and the disk pause everything at the first failure, without an attempt
-// for any record, and writing goes on by itself once they are fixed.
+// S3-5, S4-3: faults of the table, the login, the privileges and the disk pause all records at the first failure,
+// without using attempts. Writing continues by itself once the fault is fixed.
 func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ fault, fix, says string }{
+	for name, c := range map[string]struct{ fault, fix, want string }{
 		"renamed":           {"alter table parcels rename to archive", "alter table archive rename to parcels", "parcels is not there"},
 		"guard renamed":     {"alter table parcels_switchback rename to g", "alter table g rename to parcels_switchback", "guard parcels_switchback is not there"},
 		"schema renamed":    {"alter schema public rename to other; create schema public", "drop schema public; alter schema other rename to public", ""},
@@ -57,60 +58,61 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 		"guard's privilege": {"revoke update on parcels_switchback from WRITER", "grant update on parcels_switchback to WRITER", `lacks update on "parcels_switchback"`},
 		"temporary tables":  {"revoke temporary on database BASE from public, WRITER", "grant temporary on database BASE to WRITER", "lacks temporary on database"},
 		"schema privilege":  {"revoke usage on schema public from public, WRITER", "grant usage on schema public to WRITER", ""},
-		"disk full":         {raises("53100"), unraised, "53100"},
+		"disk full":         {raiseTrigger("53100"), dropTrigger, "53100"},
 		"needs a value":     {"alter table parcels add must text; update parcels set must = ''; alter table parcels alter must set not null", "alter table parcels drop must", ""},
 		"locked":            {"begin; lock table parcels in share mode", "commit", "is locked as a whole"},
 		"guard locked":      {"begin; lock table parcels_switchback in access exclusive mode", "commit", "is locked as a whole"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := beside(t, quick)
+			b := parallelFixture(t, shortCooldown)
 			role := b.role("select, insert, update, delete")
-			b.as(role).reopen()
-			named := strings.NewReplacer("WRITER", role, "BASE", b.db.Config().Database)
+			b.connectAs(role).reopen()
+			statements := strings.NewReplacer("WRITER", role, "BASE", b.db.Config().Database)
 			if name == "needs a value" {
 				b.plain.expected.others = false // unmapped: drop
-				c.says = `column "must" must have a value`
+				c.want = `column "must" must have a value`
 			}
 			b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
-			b.exec(named.Replace(c.fault))
+			b.exec(statements.Replace(c.fault))
 			if strings.Contains(name, "LOGIN") || strings.Contains(name, "CONNECT") {
 				b.exec("select pg_terminate_backend(pid) from pg_stat_activity where usename = '" + role + "'")
 			}
 			after := b.row("a", 0, 2, `{"name":"after"}`, point)
-			b.pausedBy(c.says, after)
+			b.wantPaused(c.want, after)
 			before := b.Status().Batches
 			wantHold(t, b.write(after), Dependency, "")
 			asked := b.Status().Batches - before
 			check.That(t, asked <= 1, "%d statements while everything waits", asked)
-			b.exec(named.Replace(c.fix))
-			b.until("the write", after)
-			got := b.ask("select name from parcels")
+			b.exec(statements.Replace(c.fix))
+			b.untilWritten("the write", after)
+			got := b.query("select name from parcels")
 			check.That(t, got == "after" && b.Status().Circuit == breaker.StateClosed, "the table has %s, and the breaker is %s", got, b.Status().Circuit)
 		})
 	}
 }
 
-// pausedBy writes a record until it waits. A connection that was ended comes first, once: that says nothing of why.
-func (b *bench) pausedBy(says string, r *Row) {
+// wantPaused writes a record and checks that it waits. A terminated connection may cause one transient failure before
+// that.
+func (b *fixture) wantPaused(want string, r *Row) {
 	b.t.Helper()
 	err := b.write(r)
 	if err != nil && !isHeld(err) && classify.Of(err).Transient() {
 		err = b.write(r)
 	}
-	wantHold(b.t, err, Dependency, says)
+	wantHold(b.t, err, Dependency, want)
 }
 
-func raises(state string) string {
+func raiseTrigger(state string) string {
 	return "create function f() returns trigger language plpgsql as $$ begin raise 'no' using errcode = '" + state + "'; end $$; create trigger f before insert on parcels for each row execute function f()"
 }
 
-const unraised = "drop trigger f on parcels; drop function f()"
+const dropTrigger = "drop trigger f on parcels; drop function f()"
 
-// S3-5: a password that is replaced pauses, and the new one is read from its file: nothing has to be started again.
+// S3-5: a changed password pauses the records, and the new password is read from its file without a restart.
 func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	server := postgis.NeedOwn(t)
-	b := open(t, server, quick)
+	b := newFixture(t, server, shortCooldown)
 	role := b.role("select, insert, update, delete")
 	b.demandPasswords(role)
 	file := filepath.Join(t.TempDir(), "dsn")
@@ -126,7 +128,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 	b.exec("alter role " + role + " password 'second'")
 	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where usename = '" + role + "'")
 	after := b.row("a", 0, 2, `{"name":"after"}`, point)
-	b.pausedBy("28P01", after)
+	b.wantPaused("28P01", after)
 	for what, write := range map[string]func() error{
 		"while the file is away": func() error { return os.Remove(file) },
 		"while it is empty":      func() error { return os.WriteFile(file, nil, 0o600) },
@@ -139,15 +141,15 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 		})
 	}
 	secret("second")
-	b.until("the new password", after)
+	b.untilWritten("the new password", after)
 	check.Do(t, b.write(b.row("b", 0, 3, `{"name":"x"}`, point)))
 }
 
-// S4-3: a fault that reaches some records only lets the others pass: those with heights, with a property whose column is gone, or
-// has a type that takes none of its values.
+// S4-3: a fault that affects only some records lets the others pass: heights, a property without a column, or a column
+// type that accepts no value of the property.
 func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ fault, fix, properties, geometry, dependency, says string }{
+	for name, c := range map[string]struct{ fault, fix, properties, geometry, dependency, want string }{
 		"heights": {
 			"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 4326)", "alter table parcels alter geom type geometry",
 			`{}`, `{"type":"Point","coordinates":[1,2,3]}`, "sink/geom", "takes no heights",
@@ -156,25 +158,25 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "takes no value of type number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := beside(t, quick)
+			b := parallelFixture(t, shortCooldown)
 			b.must(b.row("a", 0, 1, `{}`, point))
 			b.exec(c.fault)
 			unfit := b.row("unfit", 0, 3, c.properties, c.geometry)
-			answers := b.together(b.row("a", 0, 2, `{"name":"x"}`, point), unfit, b.row("c", 0, 4, `{"area":null}`, point))
+			answers := b.writeBatch(b.row("a", 0, 2, `{"name":"x"}`, point), unfit, b.row("c", 0, 4, `{"area":null}`, point))
 			check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
-			wantHold(t, answers[1], c.dependency, c.says)
+			wantHold(t, answers[1], c.dependency, c.want)
 			check.That(t, b.Status().Circuit == breaker.StateClosed, "the breaker is %s", b.Status().Circuit)
 			b.exec(c.fix)
-			b.until("the write", unfit)
+			b.untilWritten("the write", unfit)
 		})
 	}
 }
 
-// S4-3: a row that another transaction has locked keeps nothing but itself waiting.
+// S4-3: a locked row delays only its own record.
 func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"select from parcels where id = 'k7' for update", "select from parcels_switchback where key = 'k7' for update"} {
-		b := open(t, postgis.Need(t), quick)
+		b := newFixture(t, postgis.Need(t), shortCooldown)
 		var rows []*Row
 		for i := range 100 {
 			rows = append(rows, b.row(fmt.Sprint("k", i), 0, 1, `{"name":"before"}`, point))
@@ -185,7 +187,7 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 			rows[i] = b.row(string(r.Key), 0, 2, `{"name":"after"}`, point)
 		}
 		statements := b.Status().Batches
-		for i, err := range b.together(rows...) {
+		for i, err := range b.writeBatch(rows...) {
 			check.That(t, (err != nil) == (i == 7), "record %d: %v", i, err)
 			f := classify.Of(err)
 			check.That(t, i != 7 || f.Transient() && f.Code == classify.CodeTimeout && strings.Contains(err.Error(), "locked by another transaction"), "the locked row is answered with %s: %v", f.Code, err)
@@ -194,12 +196,12 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 		check.That(t, n <= 2, "%d statements for one locked row", n)
 		b.exec("commit")
 		b.must(rows[7])
-		check.Equal(t, b.ask("select count(*) from parcels where name = 'after'"), "100")
+		check.Equal(t, b.query("select count(*) from parcels where name = 'after'"), "100")
 	}
 }
 
-// S4-3: so is a row that is not there yet, because another transaction has inserted its key and has not ended, and one whose own
-// trigger takes too long: the batch is divided.
+// S4-3: the same holds for a row whose key another transaction has inserted without a commit, and for a row with a slow
+// trigger: the batch is divided.
 func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]string{
@@ -207,40 +209,40 @@ func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 		"slow":     "create function f() returns trigger language plpgsql as $$ begin if new.id = 'k7' then perform pg_sleep(60); end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := beside(t, ", timeout: 4s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
+			b := parallelFixture(t, ", timeout: 4s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
 			b.exec(fault)
 			var rows []*Row
 			for i := range 10 {
 				rows = append(rows, b.row(fmt.Sprint("k", i), 0, 1, `{"name":"x"}`, point))
 			}
-			for i, err := range b.together(rows...) {
+			for i, err := range b.writeBatch(rows...) {
 				check.That(t, (err != nil) == (i == 7) && (i != 7 || classify.Of(err).Code == classify.CodeTimeout), "record %d: %v", i, err)
 			}
 		})
 	}
 }
 
-// S4-3: what nothing explains is a record's own failure when others pass, as a row that a policy forbids, and the table's when
-// none does, as a trigger whose function is gone. Neither makes dead letters of the wrong ones.
+// S4-3: an unexplained failure is a record's own if others pass (a row that a policy forbids), and the table's if none
+// passes (a trigger whose function is missing). Neither causes wrong dead letters.
 func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 	t.Parallel()
 	t.Run("a policy", func(t *testing.T) {
-		b := beside(t, quick)
+		b := parallelFixture(t, shortCooldown)
 		role := b.role("select, insert, update, delete")
 		b.exec("alter table parcels enable row level security; create policy own on parcels to " + role + " using (true) with check (name <> 'secret')")
-		b.as(role).reopen()
-		answers := b.together(b.row("a", 0, 1, `{"name":"x"}`, point), b.row("b", 0, 2, `{"name":"secret"}`, point), b.row("c", 0, 3, `{"name":"x"}`, point))
+		b.connectAs(role).reopen()
+		answers := b.writeBatch(b.row("a", 0, 1, `{"name":"x"}`, point), b.row("b", 0, 2, `{"name":"secret"}`, point), b.row("c", 0, 3, `{"name":"x"}`, point))
 		check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
 		f := classify.Of(answers[1])
 		check.That(t, !isHeld(answers[1]) && f.Code == classify.CodeDBAccess, "the forbidden row: %v", answers[1])
 		alone := b.row("d", 0, 4, `{"name":"secret"}`, point)
-		wantHold(t, b.write(alone), Dependency, "row-level security") // nothing has passed since
+		wantHold(t, b.write(alone), Dependency, "row-level security") // no record has passed since
 		b.must(b.row("e", 0, 5, `{"name":"x"}`, point))
 		err := b.write(alone)
 		check.That(t, !isHeld(err) && classify.Of(err).Code == classify.CodeDBAccess, "once another has passed: %v", err)
 	})
 	t.Run("a trigger", func(t *testing.T) {
-		b := beside(t, quick)
+		b := parallelFixture(t, shortCooldown)
 		b.exec("create function g() returns int language sql as 'select 1'; create function f() returns trigger language plpgsql as $$ begin perform g(); return new; end $$; create trigger f before insert on parcels for each row execute function f()")
 		b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
 		b.exec("drop function g")
@@ -250,7 +252,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		}
 		statements := b.Status().Batches
 		for range 3 {
-			for i, err := range b.together(rows...) {
+			for i, err := range b.writeBatch(rows...) {
 				must.That(t, isHeld(err), "record %d is not deferred: %v", i, err)
 			}
 		}
@@ -258,7 +260,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		check.That(t, n <= 60, "%d statements for a table that takes nothing", n)
 		b.exec("create function g() returns int language sql as 'select 1'")
 		for _, r := range rows {
-			b.until("the write", r)
+			b.untilWritten("the write", r)
 		}
 	})
 }

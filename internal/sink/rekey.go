@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Rekeyed is what was changed, or would be.
+// Rekeyed is what was changed, or would be changed.
 type Rekeyed struct {
 	From, To  string
 	Rows      int64 // with another key now

@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Row is what an event makes of a key: its new state, or its end.
+// Row is the new state of a key after an event, or its deletion.
 type Row struct {
 	// Key is the key of the output record, which orders the row's events. If sink.key is not the record key, it is in
 	// the form of [GuardKey].
@@ -56,7 +56,7 @@ func (r *Row) outdated(other *Row) bool {
 	return r.Version.Less(other.Version)
 }
 
-// lackError is what a table lacks for a row that the mapping allows: the row waits until the table has it.
+// lackError names what a table lacks for a row that the mapping allows. The row waits until the table has it.
 type lackError struct {
 	coded
 	column string
@@ -180,7 +180,8 @@ func CheckRecordKey(key []byte, table string) error {
 	}
 }
 
-// CheckRowKey refuses a row key that cannot find a row of a table. The rule (sink.key) made it from the record with this key.
+// CheckRowKey refuses a row key that cannot find a row of a table. The rule (sink.key) derived it from the record with
+// this key.
 func CheckRowKey(row []byte, rule, table, key string) error {
 	if FindsRow(row) {
 		return nil
@@ -191,8 +192,8 @@ func CheckRowKey(row []byte, rule, table, key string) error {
 	}
 }
 
-// uneven returns an error for a geometry of which only some positions have a height. PostGIS has no form for it: it
-// would keep NaN, which ST_AsGeoJSON turns into invalid JSON, and 0 is a height that nobody sent.
+// uneven returns an error for a geometry of which only some positions have a height. PostGIS cannot represent it: it
+// would store NaN, which ST_AsGeoJSON turns into invalid JSON, and 0 is a height that no producer sent.
 func uneven(key []byte, g transform.Geometry) error {
 	lacks := slices.IndexFunc(g.Z, math.IsNaN)
 	if lacks < 0 {

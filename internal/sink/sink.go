@@ -73,7 +73,7 @@ func Open(cfg *config.Config, log *slog.Logger) (*Sink, error) {
 	return s, nil
 }
 
-// Close waits for the batches that are being written, and frees the connections. The caller must not write any more.
+// Close waits for the batches that are being written, and closes the connections. Write must not be called after it.
 func (s *Sink) Close() {
 	close(s.closing)
 	s.writers.Wait()
@@ -129,7 +129,7 @@ type tally struct {
 	status Status
 }
 
-// batch counts one attempt: of so many rows some were newer than the table's, and some of these deletes.
+// batch counts one attempt: the rows, those that were newer than the table's, and the deletes among these.
 func (t *tally) batch(took time.Duration, rows, newer, deleted int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -31,14 +31,15 @@ func (t *table) guardColumns() []guardColumn {
 	return columns
 }
 
-// upsert writes the guard and the features of a batch in the stage. It returns how many rows were not older than the guard's, and how many
-// of these were deletes.
+// upsert writes the guard and the features of a batch in the stage. It returns how many rows were not older than the
+// guard's, and how many of these were deletes.
 //
-// Two instances that write one key wait for each other at the guard's row, and the second compares with what the first has written. The
-// statement locks the guard's rows in the order of their keys, so no two instances wait for each other in a circle. A delete is newer than
-// every event with a lower offset, whatever version number the event has. The last written event is written again when it comes again: an
-// attempt whose transaction was aborted may have had another answer of a remote step, and the output topic has the later one. A row that
-// is the same byte by byte (*<>) stays: it leaves no dead row and fires no trigger.
+// Two instances that write one key wait for each other at the guard's row, and the second one compares with what the
+// first has written. The statement locks the guard's rows in the order of their keys, so instances cannot deadlock. A
+// delete is newer than every event with a lower offset, whatever version number the event has. If the last written event
+// is repeated, it is written again: an attempt whose transaction was aborted may have had another answer of a remote
+// step, and the output topic has the later one. A row that is identical byte by byte (*<>) is not updated: this avoids a
+// dead row and triggers.
 const upsert = `
 with newer as (
 	insert into {guard} as g ({guard columns}) select {guard values} from {stage} order by k

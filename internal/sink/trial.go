@@ -23,7 +23,8 @@ const (
 	parts  = 8
 )
 
-// hopeless is how many records may fail alone, while none passes, before the others of their batch are no longer tried.
+// hopeless is how many records may fail alone, while none passes, before the remaining records of their batch are given
+// up.
 const hopeless = 5
 
 // trial is one batch until each of its records has its answer. It belongs to one writer.
@@ -168,11 +169,11 @@ func (s *Sink) divides(err error) bool {
 // slow reports whether a failure is a timeout.
 func (s *Sink) slow(err error) bool { return s.classify(err).Code == classify.CodeTimeout }
 
-// blames says whether a failure is about to become the record's own.
+// blames reports whether a failure is about to become the record's own.
 func (s *Sink) blames(err error) bool { return !isHeld(err) && !s.classify(err).Transient() }
 
-// vague says whether a failure may be the table's as well as the record's: what no list knows, an internal error, a privilege, a
-// name that is not there, such as one that a trigger uses.
+// vague reports whether a failure may be the table's as well as the record's: an unlisted code, an internal error, a
+// privilege, or a missing name, such as one in a trigger.
 func (s *Sink) vague(err error) bool {
 	_, lack := errors.AsType[*lackError](err)
 	return s.blames(err) && !lack && s.classify(err).Level != classify.LevelRow
@@ -219,7 +220,7 @@ func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
 	return s.breaker.Leave(ctx, pass, end, err)
 }
 
-// deferred turns what the table lacks for a record into a hold of that record: records that do not need it go on.
+// deferred converts a lack of the table to a hold of the record. Records that do not need what is missing continue.
 func (s *Sink) deferred(err error) error {
 	if isClaim(err) {
 		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way
@@ -251,7 +252,7 @@ func isHeld(err error) bool {
 	return held
 }
 
-// mostSuspects bounds the memory. A forgotten one waits once more.
+// mostSuspects limits the memory. A forgotten suspect waits once more.
 const mostSuspects = 4096
 
 // suspects stores which events failed for a reason that may be the table's, and how many batches had passed by then.

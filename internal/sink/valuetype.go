@@ -22,7 +22,7 @@ type valueType struct {
 	rewrites bool // of the outermost type: see rewritten
 }
 
-// newValueType reads what askColumns says of a type: each type, and in which other one it is.
+// newValueType parses the result of askColumns about a type: its component types, each with the type that contains it.
 func newValueType(parts string) (*valueType, error) {
 	var all []struct {
 		OID    int64
@@ -54,7 +54,7 @@ func newValueType(parts string) (*valueType, error) {
 	return root, nil
 }
 
-// any reports whether the type, or one that its values consist of, has one of the names.
+// any reports whether the type or one of its component types has one of the names.
 func (v *valueType) any(names ...string) bool {
 	if slices.Contains(names, v.name) || v.of != nil && v.of.any(names...) {
 		return true
@@ -67,8 +67,8 @@ func (v *valueType) any(names ...string) bool {
 	return false
 }
 
-// texts calls visit with each text of a value and the type that it is in, until visit returns an error: the member of a composite, or the
-// array, the range or the composite that the text stands for.
+// texts calls visit with each text of a value and the type that contains it, until visit returns an error. The type is
+// the member's type in a composite, or an array, range or composite that is given as text.
 func (v *valueType) texts(value transform.Value, visit func(*valueType, string) error) error {
 	switch value.Kind() {
 	case transform.KindString:
@@ -130,8 +130,8 @@ func (v *valueType) innermost() *valueType {
 	return v
 }
 
-// rewritten returns a value in the form in which the type reads it: bytes as hexadecimal digits behind \x, and whole numbers such as 12.0
-// with their digits alone, also within arrays and composites.
+// rewritten returns a value in the form that the type accepts: bytes as hexadecimal digits after \x, and whole numbers
+// such as 12.0 with their digits alone, also within arrays and composites.
 func (v *valueType) rewritten(value transform.Value, binary config.BinaryText) transform.Value {
 	inside := v.innermost()
 	switch value.Kind() {

@@ -59,14 +59,16 @@ type verifiedKey struct {
 	at    string
 }
 
-// Verify compares the table with the output topic, key by key, and repairs what differs if the options say so. The pipeline may go on.
+// Verify compares the table with the output topic, key by key, and repairs differences if the options say so. The
+// pipeline may run meanwhile.
 //
-//	output topic ──▶ newest record of each key ──▶ in batches, beside the table ──▶ facts ──▶ difference of each key
-//	                                                                table ──▶ rows that no key has ──▶ difference
+//	output topic ──▶ newest record of each key ──▶ in batches, joined with the table ──▶ facts ──▶ difference of each key
+//	                                                                 table ──▶ rows that no key has ──▶ difference
 //
-// The database itself compares a row with what the sink would write, so that column types need not be understood twice. Verify reads
-// the topic before the table, and the pipeline writes the table before the topic: a table that is behind is wrong, and one that is
-// ahead may be right. Memory: about 80 bytes for each key of the output topic, and one batch of features.
+// The database itself compares a row with what the sink would write, so column types need no second implementation.
+// Verify reads the topic before the table, and the pipeline writes the table before the topic: a table that is behind is
+// wrong, and one that is ahead may be right. It needs memory for about 80 bytes per key of the output topic, and for one
+// batch of features.
 func Verify(ctx context.Context, client *kgo.Client, cfg *config.Config, o VerifyOptions) (report *VerifyReport, err error) {
 	own, postgis := *cfg, *cfg.Sink.PostGIS
 	postgis.MaxConnections = max(postgis.MaxConnections, 2) // the comparison keeps one connection for itself
@@ -228,7 +230,7 @@ func (r *verification) extras(ctx context.Context) (err error) {
 	return err
 }
 
-// maxEvicted bounds the extra rows that one verification deletes; the next one goes on.
+// maxEvicted limits the extra rows that one verification deletes. The next verification continues.
 const maxEvicted = 100_000
 
 // noteVersions is the note about keys whose version is not in the output topic.
