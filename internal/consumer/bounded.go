@@ -13,8 +13,8 @@ import (
 // Limits are limits of a bounded run in addition to the pipeline file's (S4-12).
 type Limits struct {
 	// MaxDLQRate is the share of the run's records that may become dead letters. During the run it replaces
-	// tolerance.max_dead_letter_rate; at the end it is compared with the whole run, however few its records. Nil keeps
-	// the tolerance.
+	// tolerance.max_dead_letter_rate. At the end it is compared with the whole run, even if that had few records. Nil
+	// keeps the tolerance.
 	MaxDLQRate *float64
 	// SLA is how long the run may take. A longer run continues, logs a warning when the time has passed, and ends with a
 	// LimitError. 0 is no limit.
@@ -90,14 +90,14 @@ func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
 
 // batches names some of the producer's batches.
 func batches(ids []string) string {
-	const most = 5
+	const maxShown = 5
 	switch n := len(ids); {
 	case n == 1:
 		return "batch " + ids[0]
-	case n <= most:
+	case n <= maxShown:
 		return fmt.Sprintf("%d batches (%s)", n, strings.Join(ids, ", "))
 	default:
-		return fmt.Sprintf("%d batches (%s, …)", n, strings.Join(ids[:most], ", "))
+		return fmt.Sprintf("%d batches (%s, …)", n, strings.Join(ids[:maxShown], ", "))
 	}
 }
 
@@ -111,20 +111,20 @@ type runLog struct {
 	began     time.Time
 	tolerated float64
 	batch     int
-	told      Summary
+	reported  Summary
 }
 
 // write writes a line if enough was consumed since the last one, or if rest is set.
 func (l *runLog) write(now Summary, rest bool) {
-	n := now.Consumed - l.told.Consumed
-	if n < l.every && !rest || n == 0 && now.finished() == l.told.finished() && now.Retried == l.told.Retried {
+	n := now.Consumed - l.reported.Consumed
+	if n < l.every && !rest || n == 0 && now.finished() == l.reported.finished() && now.Retried == l.reported.Retried {
 		return
 	}
 	l.batch++
-	l.log.Info("batch complete", "batch", l.batch, "consumed", n, "delivered", now.Delivered-l.told.Delivered,
-		"retried", now.Retried-l.told.Retried, "dead_lettered", now.DeadLettered-l.told.DeadLettered,
+	l.log.Info("batch complete", "batch", l.batch, "consumed", n, "delivered", now.Delivered-l.reported.Delivered,
+		"retried", now.Retried-l.reported.Retried, "dead_lettered", now.DeadLettered-l.reported.DeadLettered,
 		"consumed_total", now.Consumed, "dead_lettered_total", now.DeadLettered,
 		"dlq_rate", now.dlqRate(), "dlq_rate_tolerated", l.tolerated,
 		"duration_seconds", time.Since(l.began).Seconds())
-	l.told = now
+	l.reported = now
 }

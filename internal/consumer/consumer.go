@@ -44,7 +44,7 @@ type Options struct {
 	File     *config.Config       // as it was read, before the command line changed it; Reload compares with it. Defaults to the configuration.
 	Level    *slog.LevelVar       // of the logger, for Reload; nil if it cannot change
 	Interval time.Duration        // between two checks of the reference sets' files. Defaults to 10 s.
-	AnyPort  bool                 // serves metrics at a free port if that of metrics.listen is in use, for example by another instance on the host
+	AnyPort  bool                 // serves metrics at a free port if the one of metrics.listen is in use, for example by another instance on the host
 }
 
 // Consumer is one pipeline in one process. Make it with New and run it once.
@@ -58,7 +58,7 @@ type Consumer struct {
 	engine   *retrytopics.Engine
 	sink     *sink.Sink // nil if there is no table
 	metrics  *telemetry.Metrics
-	waiting  waitingLetters
+	waiting  pendingDeadLetters
 	tally    *tally
 	ledger   *governance.Ledger
 	meter    *meter
@@ -292,7 +292,7 @@ func (c *Consumer) Reload(ctx context.Context, next *config.Config) error {
 	return nil
 }
 
-// announced is what the instance tells its group about itself. The engine reads it from its own goroutines.
+// announced is what the instance publishes in its group membership. The engine reads it from its own goroutines.
 type announced struct {
 	version string // of the software
 	text    atomic.Pointer[[]byte]
@@ -320,9 +320,9 @@ func (c *Consumer) announce() (changed bool, err error) {
 	return changed, nil
 }
 
-// publish writes the pipeline file of this instance into the control topic at the start and whenever the mapping changes,
-// until the context ends. A replayer with another file then says what the instance would make of a dead letter. No record
-// waits for it, and nothing else depends on it, so an error is only logged.
+// publish writes this instance's pipeline file to the control topic at the start and whenever the mapping changes, until
+// the context ends. A replayer with another file can then predict what the instance would do with a dead letter. Nothing
+// depends on it, so an error is only logged.
 func (c *Consumer) publish(ctx context.Context) {
 	for {
 		if err := c.publishOnce(ctx); err != nil && ctx.Err() == nil {

@@ -104,7 +104,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 	}
 }
 
-// S4-8: what still fails is escalated, and says why.
+// S4-8: a dead letter that fails after all its replays is escalated, with a reason.
 func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
 	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
 		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
@@ -149,7 +149,7 @@ func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
 	expect.That(t, len(fields) == 0, "fields beyond the contract: %v", fields)
 }
 
-// inParts is a record of which 5 features are delivered, 2 are dead letters of their own and one waits.
+// inParts returns a record of which 5 features are delivered, 2 are dead letters and one waits.
 func inParts(code classify.Code) *retrytopics.Event {
 	e := event(policy.OutcomeRetried, 1, header.Control{})
 	for _, i := range []int{3, 6} {
@@ -162,11 +162,12 @@ func inParts(code classify.Code) *retrytopics.Event {
 	return e
 }
 
-// S0-11: each feature that is a dead letter of its own has an audit event that says which one it is, before that of its record. One that a
-// rule of governance forbids is escalated by itself. What becomes of a part that was put back is told as that of the part.
+// S0-11: each feature that is a dead letter has its own audit event with its part number, before the event of its
+// record. A feature that a governance rule forbids is escalated. The outcome of a replayed part is an event of that
+// part.
 func TestJournal_S0_11_parts(t *testing.T) {
-	type told struct{ Decision, Part, Letter, Reason string }
-	audited := func(e *retrytopics.Event) (all []told, escalated []string) {
+	type auditedPart struct{ Decision, Part, Letter, Reason string }
+	audited := func(e *retrytopics.Event) (all []auditedPart, escalated []string) {
 		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(e))(t)
 		for _, r := range records {
 			if r.Topic == "parcels.dlq-status" {
@@ -178,14 +179,14 @@ func TestJournal_S0_11_parts(t *testing.T) {
 				}
 				continue
 			}
-			var one told
+			var one auditedPart
 			must.Do(t, json.Unmarshal(r.Value, &one))
 			all = append(all, one)
 		}
 		return all, escalated
 	}
 	got, _ := audited(inParts(classify.CodeNotJSON))
-	want := []told{{"dead_lettered", "3/8", "2-7-aabbccdd-3", "handled"}, {"dead_lettered", "6/8", "2-7-aabbccdd-6", "handled"}, {"retried", "", "", "handled"}}
+	want := []auditedPart{{"dead_lettered", "3/8", "2-7-aabbccdd-3", "handled"}, {"dead_lettered", "6/8", "2-7-aabbccdd-6", "handled"}, {"retried", "", "", "handled"}}
 	expect.That(t, slices.Equal(got, want), "got  %v\nwant %v", got, want)
 	_, escalated := audited(inParts(classify.CodeGovernanceDenied))
 	expect.That(t, slices.Equal(escalated, []string{"2-7-aabbccdd-3", "2-7-aabbccdd-6"}), "escalated %v", escalated)
@@ -198,7 +199,8 @@ func TestJournal_S0_11_parts(t *testing.T) {
 	expect.That(t, len(got) == 3 && got[2].Decision == "delivered", "a delivery at the first attempt, in parts: %v", got)
 }
 
-// S0-7, S4-12: log and summary tell of each feature that died by itself; the count of records balances without them.
+// S0-7, S4-12: log and summary count each feature that became a dead letter separately. The count of records adds up
+// without them.
 func TestTally_S4_12_parts(t *testing.T) {
 	tally := newTally(parse(t, ""))
 	e := inParts(classify.CodeNotJSON)
@@ -234,8 +236,8 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 
 func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said bytes.Buffer
-		m := &machine{log: slog.New(slog.NewJSONHandler(&said, nil))}
+		var log bytes.Buffer
+		m := &machine{log: slog.New(slog.NewJSONHandler(&log, nil))}
 		var failure error = syscall.EMFILE
 		handle := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 			return retrytopics.Result{}, failure
@@ -252,11 +254,11 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 			last = wait
 			time.Sleep(wait)
 		}
-		lines := strings.Count(said.String(), "\n")
+		lines := strings.Count(log.String(), "\n")
 		expect.That(t, probes <= 40 && lines <= 11, "%d probes, %d lines in ten minutes", probes, lines)
 		failure = nil
 		_, err := handle(t.Context(), nil)
-		expect.That(t, err == nil && m.probes == 0 && strings.Contains(said.String(), "enough again"), "%v, %d probes: %s", err, m.probes, &said)
+		expect.That(t, err == nil && m.probes == 0 && strings.Contains(log.String(), "enough again"), "%v, %d probes: %s", err, m.probes, &log)
 	})
 }
 
@@ -273,7 +275,7 @@ func TestMeter_S3_7_sharesMeasuredCPUSeconds(t *testing.T) {
 	expect.That(t, !got.measured, "nobody asked: %+v", got)
 }
 
-// S4-13: a line for each so many records, and one for the rest; nothing is told twice.
+// S4-13: one line per batch of records, and one for the rest. No record is counted twice.
 func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 	var out bytes.Buffer
 	l := &runLog{log: slog.New(slog.NewJSONHandler(&out, nil)), every: 100, began: time.Now(), tolerated: 0.2}
@@ -322,53 +324,54 @@ func TestLimits_S4_12(t *testing.T) {
 	} {
 		exceeded := c.limits.exceeded(c.run, 1)
 		must.That(t, (exceeded != nil) == (c.want != nil), "%v: got %v", name, exceeded)
-		said := (&LimitError{exceeded}).Error()
+		text := (&LimitError{exceeded}).Error()
 		for _, part := range c.want {
-			expect.That(t, strings.Contains(said, part), "%v: no word of %q in: %s", name, part, said)
+			expect.That(t, strings.Contains(text, part), "%v: no word of %q in: %s", name, part, text)
 		}
 	}
 	waited := Summary{Delivered: 3, DeadLettered: 1} // all of them waited in a tier when the run began
 	waited.DLQRate = waited.dlqRate()
 	expect.That(t, waited.DLQRate == 0.25, "one of four is dead: %v", waited.DLQRate)
-	if said := (Limits{MaxDLQRate: &rate}).exceeded(waited, 1); len(said) != 1 || !strings.Contains(said[0], "1 of 4 records") {
-		t.Errorf("nothing taken from the source, one dead letter: %v", said)
+	if text := (Limits{MaxDLQRate: &rate}).exceeded(waited, 1); len(text) != 1 || !strings.Contains(text[0], "1 of 4 records") {
+		t.Errorf("nothing taken from the source, one dead letter: %v", text)
 	}
-	for dead, tolerated := range map[int64]float64{50: 0.2, 11: 0.2, 1: 0} { // without a limit of its own, a run has the tolerance of the file
+	for dead, tolerated := range map[int64]float64{50: 0.2, 11: 0.2, 1: 0} { // without its own limit, a run has the tolerance of the file
 		s := Summary{Consumed: 50, DeadLettered: dead}
 		s.DLQRate = s.dlqRate()
-		said := (Limits{}).exceeded(s, tolerated)
-		expect.That(t, len(said) == 1 && strings.Contains(said[0], "max_dead_letter_rate"), "%d of 50 dead, %v tolerated: %v", dead, tolerated, said)
+		text := (Limits{}).exceeded(s, tolerated)
+		expect.That(t, len(text) == 1 && strings.Contains(text[0], "max_dead_letter_rate"), "%d of 50 dead, %v tolerated: %v", dead, tolerated, text)
 		for _, own := range []Limits{{MaxDLQRate: new(float64)}, {}} {
 			limit := 1.0
 			if own.MaxDLQRate != nil {
 				*own.MaxDLQRate = 1
 				limit = 0
 			}
-			said := own.exceeded(s, limit)
-			expect.That(t, said == nil, "%d of 50 dead, and 1 is accepted: %v", dead, said)
+			text := own.exceeded(s, limit)
+			expect.That(t, text == nil, "%d of 50 dead, and 1 is accepted: %v", dead, text)
 		}
 	}
-	said := (Limits{}).exceeded(Summary{Consumed: 50, DeadLettered: 10, DLQRate: 0.2}, 0.2)
-	expect.That(t, said == nil, "just tolerated: %v", said)
+	text := (Limits{}).exceeded(Summary{Consumed: 50, DeadLettered: 10, DLQRate: 0.2}, 0.2)
+	expect.That(t, text == nil, "just tolerated: %v", text)
 	cfg := parse(t, "")
 	got := (Limits{MaxDLQRate: &rate}).apply(cfg)
 	expect.That(t, got.Pipeline.Tolerance.MaxDeadLetterRate == rate && cfg.Pipeline.Tolerance.MaxDeadLetterRate != rate, "the limit of a run must stand in place of the file's, for this run only")
 }
 
-// A second instance on a host whose metrics port is in use takes a free one, and says so. With an address of its own it does not start.
+// A second instance on a host takes a free metrics port if the port is in use, and logs it. With an explicit address it
+// fails to start.
 func TestServe_takesAFreePort(t *testing.T) {
 	t.Parallel()
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { must.Do(t, taken.Close()) }()
-	var said strings.Builder
+	var text strings.Builder
 	cfg := &config.Config{}
 	cfg.Metrics.Listen = taken.Addr().String()
-	c := &Consumer{cfg: cfg, registry: prometheus.NewRegistry(), log: slog.New(slog.NewTextHandler(&said, nil))}
+	c := &Consumer{cfg: cfg, registry: prometheus.NewRegistry(), log: slog.New(slog.NewTextHandler(&text, nil))}
 	_, err := c.listen(t.Context())
 	_, inUse := errors.AsType[*telemetry.PortError](err)
 	expect.That(t, inUse, "%v", err)
 	c.anyPort = true
 	stop := must.Get(c.serve(t.Context()))(t)
 	stop()
-	expect.That(t, strings.Contains(said.String(), "the metrics port is in use") && strings.Contains(said.String(), "metrics served"), "%s", &said)
+	expect.That(t, strings.Contains(text.String(), "the metrics port is in use") && strings.Contains(text.String(), "metrics served"), "%s", &text)
 }

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the generated parts of docs/error
 
 const errorsPage = "../../docs/errors.md"
 
-// TestErrorsPage_S4_3_is_what_the_code_does holds the tables of docs/errors.md to the code: that of the errors for a file
-// with the defaults, and that of the presets.
+// TestErrorsPage_S4_3_is_what_the_code_does compares the tables of docs/errors.md with the code: the errors with the
+// defaults, and the presets.
 func TestErrorsPage_S4_3_is_what_the_code_does(t *testing.T) {
 	raw := must.Get(os.ReadFile(errorsPage))(t)
 	page := string(raw)
@@ -143,7 +143,7 @@ pipeline:
 			"4: 2s to 54s in parcels.retry-2s to parcels.retry-60s", "5: 2s to 1m0s in parcels.retry-2s to parcels.retry-60s",
 		},
 		"memory": {"2: 2s to 3s in parcels.retry-2s"},
-		"io":     {"2: 2s to 3s in parcels.retry-2s"}, // the same waits, and another end
+		"io":     {"2: 2s to 3s in parcels.retry-2s"}, // the same delays, but another end
 	}
 	expect.That(t, len(got) == len(want), "%d timelines, want %d", len(got), len(want))
 	for _, line := range got {

@@ -43,8 +43,8 @@ func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	}
 }
 
-// judgedBatch returns the batch by which a record is judged. A replayed dead letter has none, because a person has
-// looked at it.
+// judgedBatch returns the batch by which a record is judged. A replayed dead letter has none, because an operator has
+// decided about it.
 func judgedBatch(r *retrytopics.Record) string {
 	if r.Control.DeadLetterID != "" {
 		return ""
@@ -53,8 +53,8 @@ func judgedBatch(r *retrytopics.Record) string {
 }
 
 // mapped counts the missing values of a feature, and refuses a feature of a quarantined batch. A retry, or a record that
-// waited for a service, is not counted again. A replayed dead letter is neither counted nor refused, because a person
-// has looked at it.
+// waited for a service, is not counted again. A replayed dead letter is neither counted nor refused, because an operator
+// has decided about it.
 func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature, again bool) error {
 	if r.Control.DeadLetterID != "" {
 		return nil
@@ -152,9 +152,10 @@ func (c *Consumer) failed(e *retrytopics.Event) {
 	c.orders.hold(context.Background(), e.At, control.Code(e.Failure.Code), reason)
 }
 
-// read compares the coordinates of a feature with the precision floor (S0-9). A feature below it fails if the latest
-// features are below it too. By default that pauses the pipeline, and the record stays where it is. A replayed dead
-// letter is neither counted nor refused, because a person has looked at it. A retry is judged, and was counted before.
+// read compares the coordinates of a feature with the precision floor (S0-9). A feature below the floor fails if the
+// latest features are below it too. By default this pauses the pipeline, and the record stays in its topic. A replayed
+// dead letter is neither counted nor refused, because an operator has decided about it. A retry is judged, but not
+// counted again.
 func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Feature) error {
 	if r.Control.DeadLetterID != "" {
 		return nil

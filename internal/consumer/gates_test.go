@@ -26,7 +26,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Every outcome of the engine means something for the gates.
+// Every outcome of the engine has a meaning for the gates.
 func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 	done := gates.Outcome{Finished: true}
 	for outcome, want := range map[policy.Outcome]gates.Outcome{
@@ -80,7 +80,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 	}
 }
 
-// ofBatch is an event of a record that a producer sent in a batch.
+// ofBatch returns an event of a record in a producer's batch.
 func ofBatch(id string, outcome policy.Outcome) *retrytopics.Event {
 	e := event(outcome, 1, header.Control{})
 	e.Record.Headers = []kgo.RecordHeader{{Key: batchHeader, Value: []byte(id)}}
@@ -92,7 +92,7 @@ func newConsumer(t *testing.T, tolerance string) *Consumer {
 	return must.Get(New(parseTolerance(t, tolerance), Options{}))(t)
 }
 
-// Once a person has let a batch through, its further records are judged anew; what was delivered of it still stands.
+// After an operator has released a batch, its further records are judged anew. Its count of deliveries continues.
 func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
 	for range 10 {
@@ -112,7 +112,8 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 	expect.Equal(t, c.gates.Delivered("b"), 11, "delivered")
 }
 
-// What is left of quarantined batches does not hold the pipeline, in an instance, or after a restart, that did not see them fail.
+// The remaining records of quarantined batches do not pause the pipeline in an instance that did not see them fail, for
+// example after a restart.
 func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
 	end := func(outcome policy.Outcome) {
@@ -121,24 +122,25 @@ func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 		}
 	}
 	for i := range 6 {
-		c.ended(ofBatch([]string{"b1", "b2"}[i%2], policy.OutcomeDeadLettered)) // before it hears of the quarantine
+		c.ended(ofBatch([]string{"b1", "b2"}[i%2], policy.OutcomeDeadLettered)) // before the instance reads the quarantine
 	}
 	v := view(5, resumedBy("ana"))
 	for _, id := range []string{"b1", "b2", "b3", "b4"} {
 		v.Batches[id] = control.State{Phase: control.Quarantined, Reason: "x", By: "consumer other", At: noon}
 	}
 	c.orders.take(t.Context(), v)
-	end(policy.OutcomeDeadLettered) // such as cannot even be decoded
+	end(policy.OutcomeDeadLettered) // for example, records that cannot be decoded
 	for range 20 {
 		c.ended(event(policy.OutcomeDelivered, 1, header.Control{}))
 	}
 	state, held := c.orders.held()
 	expect.That(t, !held, "held: %s", state)
-	end(policy.OutcomeDelivered) // what was under way
+	end(policy.OutcomeDelivered) // records in flight
 	expect.Equal(t, c.gates.Delivered("b1"), 8, "delivered")
 }
 
-// readAll hands the consumer features with coordinates of so many decimals, and gives the first error and how many came before it.
+// readAll passes n features with coordinates of this many decimals to the consumer. It returns the first error and the
+// number of features before it.
 func readAll(c *Consumer, n, decimals int, control header.Control, headers ...kgo.RecordHeader) (error, int) {
 	for i := range n {
 		at := header.Position{Topic: "parcels", Offset: int64(i)}
@@ -153,7 +155,7 @@ func readAll(c *Consumer, n, decimals int, control header.Control, headers ...kg
 	return nil, n
 }
 
-// S0-9: below the floor a record fails with a code that holds the pipeline by default. What a person sends again passes.
+// S0-9: below the floor a record fails with a code that pauses the pipeline by default. Replayed dead letters pass.
 func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	c := newConsumer(t, "precision_decimal_threshold: 6")
 	err, n := readAll(c, 1000, 7, header.Control{})
@@ -172,7 +174,7 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	expect.That(t, err == nil, "after a person has resumed it, honest record %d: %v", n, err)
 }
 
-// Without the key nothing is held, and the precision is measured.
+// Without the key the pipeline is not paused, but the precision is measured.
 func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 1")
 	err, _ := readAll(c, 1000, 4, header.Control{})
@@ -187,7 +189,7 @@ func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	t.Error("no metric")
 }
 
-// S4-1: a batch below the floor is quarantined, and the record that shows it is not delivered.
+// S4-1: a batch below the floor is quarantined, and the record that reveals it is not delivered.
 func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
 	for on, code := range map[string]classify.Code{"quarantine": classify.CodeBatchQuarantined, "hold": classify.CodePrecisionDegraded} {
 		c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
@@ -199,16 +201,16 @@ func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
 	}
 }
 
-// off is the order of somebody who has the gates off for a while.
+// off is an operator's order that switches the gates off for a while.
 func off(at time.Time, length time.Duration) control.State {
 	return control.State{Phase: control.Running, Code: control.CodeOperator, Reason: "known", By: "ana", At: at, GatesOff: at.Add(length)}
 }
 
-// told counts the lines of a log by what they begin with.
-func told(log *bytes.Buffer, text string) int { return strings.Count(log.String(), text) }
+// countLines counts the log lines that begin with a text.
+func countLines(log *bytes.Buffer, text string) int { return strings.Count(log.String(), text) }
 
-// What `consumer resume --for` orders holds for instances that run and for those that start later, is told once a minute, and ends
-// by itself, by a resume without --for, or by a pause.
+// The order of `consumer resume --for` applies to running instances and to those that start later, and is logged once a
+// minute. It ends by itself, by a resume without --for, or by a pause.
 func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 	resume := func(at time.Time) control.State {
 		return control.State{Phase: control.Running, Code: control.CodeOperator, By: "ben", At: at}
@@ -218,7 +220,7 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		play       func(now time.Time, take func(control.State))
 		want       []string // with T for ten minutes after the start
-		warns, end int      // lines
+		warns, end int      // numbers of log lines
 	}{
 		"started after the order": {func(now time.Time, take func(control.State)) {
 			take(off(now.Add(-5*time.Minute), 15*time.Minute))
@@ -271,14 +273,15 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 				}
 				expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 				o.off.stop()
-				warns, end := told(&log, "the rate gates are off"), told(&log, "the rate gates judge again")
+				warns, end := countLines(&log, "the rate gates are off"), countLines(&log, "the rate gates judge again")
 				expect.That(t, warns == c.warns && end == c.end, "%d lines that they are off, %d that they judge again:\n%s", warns, end, log.String())
 			})
 		})
 	}
 }
 
-// A rate that was read right before the order that switches the gates off does not pause the pipeline after it; a code does.
+// A rate that was computed right before the order that switches the gates off does not pause the pipeline after it. A
+// code of hold_on does.
 func TestOrders_S1_8_aRateThatWasReadBeforeTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
@@ -295,7 +298,7 @@ func TestOrders_S1_8_aRateThatWasReadBeforeTheOrder(t *testing.T) {
 	})
 }
 
-// An instance that ends tells nothing more.
+// After an instance has ended, it logs nothing more.
 func TestOrders_S4_12_theTellingEndsWithTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOrders(&recorder{})
@@ -306,11 +309,12 @@ func TestOrders_S4_12_theTellingEndsWithTheRun(t *testing.T) {
 		stop()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		expect.Equal(t, told(&log, "rate gates"), 1, "lines", log.String())
+		expect.Equal(t, countLines(&log, "rate gates"), 1, "lines", log.String())
 	})
 }
 
-// While the gates are off no rate pauses the pipeline, and a code of hold_on does; when it has ended, the windows are empty.
+// While the gates are off, no rate pauses the pipeline, but a code of hold_on does. When the time is over, the windows
+// are empty.
 func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 0.2, max_transient_rate: 0.2, min_records: 10, precision_decimal_threshold: 6")
 	now := time.Now().UTC()

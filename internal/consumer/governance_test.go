@@ -24,7 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// governed is a scene whose pipeline has rules.
+// governed is a scene whose pipeline has governance rules.
 type governed struct{ *scene }
 
 func newGoverned(t *testing.T, service http.HandlerFunc) *governed {
@@ -58,14 +58,14 @@ func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader)
 	must.Do(g.t, g.client.ProduceSync(g.t.Context(), r).FirstErr())
 }
 
-// run makes one bounded run, with a consumer of its own.
+// run performs one bounded run with a new consumer.
 func (g *governed) run() {
 	g.t.Helper()
 	ctx := testrun.Context(g.t, time.Minute)
 	must.Do(g.t, g.consumer().RunUntilEnd(ctx))
 }
 
-// read gives the committed records of a topic.
+// read returns the committed records of a topic.
 func (g *governed) read(topic string) []*kgo.Record {
 	g.t.Helper()
 	spans := must.Get(kafka.Spans(g.t.Context(), g.client, topic))(g.t)
@@ -88,7 +88,7 @@ func control(t *testing.T, r *kgo.Record) header.Control {
 }
 
 // S3-8: marks survive every hop: the tiers, the DLQ, a replay, the output. A violation is never retried (S3-3), is
-// escalated, and stands in a ledger whose chain goes on over restarts. Every retry tells the fields of S3-7.
+// escalated, and is written to a ledger whose chain continues after restarts. Every retry logs the fields of S3-7.
 func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	t.Parallel()
 	var failures atomic.Int32
@@ -114,7 +114,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	}
 	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
 	g.send("foreign", `{"from":"x"}`, "kaw")
-	g.run() // a new consumer: the chain goes on
+	g.run() // a new consumer continues the chain
 	g.send("origin", `{}`, "osage")
 	g.run()
 	letters := g.read(g.cfg.Topics.DLQ)
@@ -162,7 +162,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	g.wantTelemetry()
 }
 
-// wantLedger compares the entries and holds the ledger against its chain, before and after somebody changes it.
+// wantLedger compares the entries and verifies the chain, before and after an entry is modified.
 func (g *governed) wantLedger(want map[string]governance.Reason) {
 	g.t.Helper()
 	ledger := g.ledger()
@@ -182,26 +182,26 @@ func (g *governed) wantLedger(want map[string]governance.Reason) {
 	}
 }
 
-// wantTelemetry holds the log to S3-7: each retry tells every field.
+// wantTelemetry checks that each retry logs every field of S3-7.
 func (g *governed) wantTelemetry() {
 	g.t.Helper()
-	var told []map[string]any
+	var retries []map[string]any
 	for line := range strings.Lines(g.log.String()) {
 		var entry struct {
 			FeatureID string         `json:"feature_id"`
 			Retry     map[string]any `json:"retry"`
 		}
 		if err := json.Unmarshal([]byte(line), &entry); err == nil && entry.Retry != nil && entry.FeatureID == "good" {
-			told = append(told, entry.Retry)
+			retries = append(retries, entry.Retry)
 		}
 	}
-	must.That(g.t, len(told) == 3, "S3-7: %d retry lines about the feature, want 3: two failures and the success after them", len(told))
-	for i, r := range told {
+	must.That(g.t, len(retries) == 3, "S3-7: %d retry lines about the feature, want 3: two failures and the success after them", len(retries))
+	for i, r := range retries {
 		for _, field := range []string{"stage", "attempt", "delay_ms", "error_class", "success", "governance_status", "energy_wh", "co2_g"} {
 			_, ok := r[field]
 			expect.That(g.t, ok, "S3-7: no %s in %v", field, r)
 		}
 		status := map[int]string{0: "allowed", 1: "escalated", 2: "allowed"}[i]
-		expect.That(g.t, r["attempt"] == float64(i+1) && r["stage"] == "enrich" && r["error_class"] == "retry_backoff" && r["success"] == (i == 2) && r["governance_status"] == status, "S3-7: attempt %d is told as %v", i+1, r)
+		expect.That(g.t, r["attempt"] == float64(i+1) && r["stage"] == "enrich" && r["error_class"] == "retry_backoff" && r["success"] == (i == 2) && r["governance_status"] == status, "S3-7: attempt %d is logged as %v", i+1, r)
 	}
 }

@@ -19,7 +19,7 @@ func takeName(t *testing.T, group string) *consumer.InstanceName {
 	return s
 }
 
-// Each process has its own name, and one that comes back has the name that became free.
+// Each process has its own name. A later process reuses a name that became free.
 func TestReserveInstance_S3_1_names(t *testing.T) {
 	group := t.Name() + "/" + strings.Repeat("long", 60)
 	first, second := takeName(t, group), takeName(t, group)

@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// journal makes the records that are committed together with a decision: its audit event, and the final state of a
+// journal creates the records that are committed together with a decision: its audit event, and the final state of a
 // replayed dead letter.
 type journal struct {
 	cfg   *config.Config
@@ -39,7 +39,7 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 		}
 		records = append(records, r)
 	}
-	state, changes, err := j.letter(e)
+	state, changes, err := j.deadLetterState(e)
 	if err != nil || !changes {
 		return records, err
 	}
@@ -53,16 +53,16 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 // parts returns the records about the parts of a record that are dead letters of their own.
 func (j *journal) parts(e *retrytopics.Event) (records []*kgo.Record, err error) {
 	for _, dead := range e.Dead {
-		told := []audit.Event{j.event(dead, audit.DeadLettered)}
+		events := []audit.Event{j.event(dead, audit.DeadLettered)}
 		if denied(dead) {
 			state, err := j.denial(dead)
 			if err != nil {
 				return nil, err
 			}
 			records = append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition))
-			told = append(told, j.changed(dead, state))
+			events = append(events, j.changed(dead, state))
 		}
-		for _, event := range told {
+		for _, event := range events {
 			r, err := event.Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
 			if err != nil {
 				return nil, fmt.Errorf("audit event of part %s: %w", dead.Part, err)
@@ -104,11 +104,11 @@ func (j *journal) loss(l retrytopics.Loss) ([]*kgo.Record, error) {
 	return []*kgo.Record{r}, nil
 }
 
-// letter returns the new state of the event's dead letter, if it has one. A finished replay closes it; one that a
+// deadLetterState returns the new state of the event's dead letter, if it has one. A finished replay closes it; one that a
 // governance rule forbids is escalated at once.
-func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes bool, err error) {
+func (j *journal) deadLetterState(e *retrytopics.Event) (state deadletters.State, changes bool, err error) {
 	change := deadletters.Change{To: closing(e.Decision.Outcome), Reason: reason(e), By: "consumer " + j.cfg.Engine.Instance, At: e.At}
-	if most := j.cfg.DeadLetters.MaxReplays; change.To == deadletters.Pending && e.Record.Control.ReplayCount >= most {
+	if limit := j.cfg.DeadLetters.MaxReplays; change.To == deadletters.Pending && e.Record.Control.ReplayCount >= limit {
 		change.To = deadletters.Escalated
 	}
 	denied := denied(e)
@@ -178,8 +178,8 @@ func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
 	return a
 }
 
-// logDecision logs a decision (S0-7, S1-7). A first delivery is logged at debug level only, because at usual rates
-// nobody could read the rest.
+// logDecision logs a decision (S0-7, S1-7). A delivery at the first attempt is logged at debug level only, because it
+// would hide the other decisions at usual rates.
 func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, more ...slog.Attr) {
 	level := slog.LevelInfo
 	switch {

@@ -48,7 +48,7 @@ func (s *knownOrders) hold(state control.State) bool {
 }
 
 // held returns the order that pauses the pipeline. An own order comes first, because it was given with knowledge of the
-// other one.
+// other order.
 func (s *knownOrders) held() (control.State, bool) {
 	if s.own != nil {
 		return s.own.State, true
@@ -116,18 +116,18 @@ func (o *orders) obeyGatesOff(ctx context.Context, now control.State) {
 		return
 	}
 	o.off.stop()
-	told, lasted := time.Now(), o.off.until
-	o.off = gatesOff{order: now, until: now.GatesOffUntil(told)}
+	heard, lasted := time.Now(), o.off.until
+	o.off = gatesOff{order: now, until: now.GatesOffUntil(heard)}
 	o.suspend(o.off.until)
 	switch {
-	case now.GatesOff.IsZero() && !told.Before(lasted): // its end was logged
+	case now.GatesOff.IsZero() && !heard.Before(lasted): // its end was logged
 	case now.GatesOff.IsZero():
 		o.log.InfoContext(ctx, "the rate gates judge again before their time was over; their windows are empty", "by", now.By, "reason", now.Reason)
 	case o.off.until.IsZero():
 		o.log.InfoContext(ctx, "an order switched the rate gates off until a time that is over by this machine's clock: they judge",
 			"by", now.By, "ordered_at", now.At, "until", now.GatesOff)
 	default:
-		o.tellGatesOff(ctx, told)
+		o.tellGatesOff(ctx, heard)
 	}
 }
 

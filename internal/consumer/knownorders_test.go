@@ -36,7 +36,7 @@ func view(next int64, s control.State) control.View {
 	return control.View{Pipeline: s, Next: next, Batches: map[string]control.State{}}
 }
 
-// What holds is decided by the order of the topic, whoever hears of it when.
+// The order in the control topic decides whether the pipeline is paused, in whatever order instances read it.
 func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 	type step func(*knownOrders)
 	take := func(next int64, s control.State) step { return func(st *knownOrders) { st.take(view(next, s)) } }
@@ -44,7 +44,7 @@ func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 	wrote := func(offset int64) step { return func(st *knownOrders) { st.wrote(heldBy("me"), offset) } }
 	for name, c := range map[string]struct {
 		steps []step
-		held  string // who holds it
+		held  string // who pauses the pipeline
 	}{
 		"nothing was ever ordered":                         {nil, ""},
 		"held at the start":                                {[]step{take(1, heldBy("ana"))}, "ana"},
@@ -74,7 +74,7 @@ type recorder struct {
 	did      []string
 	failures int
 	offset   int64
-	topic    control.View // what the topic says when an order is written
+	topic    control.View // content of the topic when an order is written
 }
 
 func (r *recorder) note(what string) {
@@ -125,7 +125,7 @@ func newOrders(r *recorder) *orders {
 	}
 }
 
-// working runs orders until they are told to stop.
+// working runs orders until stop is called.
 func working(t *testing.T, o *orders) (ctx context.Context, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +134,7 @@ func working(t *testing.T, o *orders) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(); wg.Wait() }
 }
 
-// An order that cannot be written for long is tried with growing pauses, and the log says so once a minute.
+// If an order cannot be written for long, it is retried with growing delays, and logged once a minute.
 func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{failures: 1 << 20}
@@ -154,7 +154,7 @@ func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 	})
 }
 
-// The instance obeys at once and tells the others as soon as it can; one order is written once.
+// The instance obeys its own order at once and writes it to the topic as soon as possible, and only once.
 func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{failures: 2}
@@ -172,8 +172,8 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 	})
 }
 
-// What failed before a person resumed the pipeline does not hold it again, and what another instance holds needs no second
-// order: the topic decides, whoever was how fast.
+// A failure from before a resume does not pause the pipeline again, and if another instance has paused it, no second
+// order is written: the topic decides, regardless of timing.
 func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		topic control.State
@@ -201,8 +201,8 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 	}
 }
 
-// A quarantine that another instance wrote, or a person ended, while this one decided the same is not written once more; and what
-// else the topic says then is heard as well.
+// If another instance has written the same quarantine, or an operator has ended it meanwhile, it is not written again.
+// Other changes in the topic take effect too.
 func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
 	quarantined := control.State{Phase: control.Quarantined, By: "consumer other", At: noon}
 	for name, c := range map[string]struct {
@@ -226,7 +226,7 @@ func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
 				_, want := c.batches["own"]
 				_, yes := o.quarantined("own")
 				expect.That(t, yes == want, "quarantined %v", yes)
-				o.take(ctx, r.topic) // heard once more: it says nothing new
+				o.take(ctx, r.topic) // reading the same view again changes nothing
 				stop()
 				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
 			})
@@ -234,7 +234,7 @@ func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
 	}
 }
 
-// An order that could not be written yet is written when the instance is told to stop.
+// An order that could not be written yet is written when the instance stops.
 func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{failures: 1}
@@ -251,8 +251,8 @@ func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
 	})
 }
 
-// A batch is quarantined here at once and in the topic once written, and each instance reports what it had delivered of it;
-// so does one that hears of it from another.
+// A batch is quarantined here at once, and everywhere once the order is written. Each instance reports how many of its
+// records it had delivered, including an instance that learns of the quarantine from the topic.
 func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
@@ -273,11 +273,11 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		v.Next++
 		o.take(ctx, v)
 		synctest.Wait()
-		under = 7 // they were under way
+		under = 7 // deliveries that were in flight
 		o.deliveredOf("later")
 		o.deliveredOf("good")
 		synctest.Wait()
-		o.take(ctx, view(11, control.State{Phase: control.Running})) // all are released
+		o.take(ctx, view(11, control.State{Phase: control.Running})) // all batches are released
 		o.deliveredOf("later")
 		_, yes = o.quarantined("own")
 		expect.That(t, !yes, "a batch that was released is quarantined")
@@ -287,7 +287,7 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 	})
 }
 
-// A bounded run that a gate holds with its last record ends as held, even when nobody else can be told.
+// A bounded run that a gate pauses at its last record ends as paused, even if the order cannot be written.
 func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	broker := fakekafka.Start(t)

@@ -26,7 +26,7 @@ type orders struct {
 	write     writer
 	named     func(error) error        // names the principal that lacks a permission
 	delivered func(batch string) int64 // how many records of a batch this instance has delivered
-	onResume  func()                   // discards what the gates counted before
+	onResume  func()                   // discards earlier counts of the gates
 	suspend   func(until time.Time)    // the same, and no rate pauses the pipeline until then
 	onBatch   func(batch string)       // the same for one batch, when its quarantine begins elsewhere, and when it ends
 	onWritten func()                   // called once the pipeline is paused and the topic says so
@@ -36,7 +36,7 @@ type orders struct {
 	told    time.Time
 	state   knownOrders
 	off     gatesOff
-	reports map[string]control.State // batches for which this instance still has to report what it had delivered
+	reports map[string]control.State // batches for which this instance still has to report its deliveries
 	wake    chan struct{}
 }
 
@@ -72,8 +72,7 @@ func (o *orders) take(ctx context.Context, v control.View) {
 // tellEvery is the time between two log lines about a lasting failure.
 const tellEvery = time.Minute
 
-// cannotRead pauses this instance until the control topic can be read again, because somebody may have paused the
-// pipeline.
+// cannotRead pauses this instance until the control topic can be read again, because the pipeline may have been paused.
 func (o *orders) cannotRead(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +86,7 @@ func (o *orders) cannotRead(ctx context.Context, err error) {
 	}
 }
 
-// ready returns why this instance does not take part, or "".
+// ready returns why this instance is not ready, or "".
 func (o *orders) ready() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -226,8 +225,7 @@ func (o *orders) stir() {
 	}
 }
 
-// run writes own orders until the context ends, and then tries once more: an order that is not in the topic is lost with
-// this process.
+// run writes own orders until the context ends, and then tries once more: an unwritten order is lost with this process.
 func (o *orders) run(ctx context.Context) {
 	wait, told := writeAgain, time.Time{}
 	for ctx.Err() == nil {
@@ -292,7 +290,7 @@ func (o *orders) writeBatch(ctx context.Context, id string, order ownOrder) erro
 	} else {
 		o.state.wroteBatch(id, offset)
 	}
-	if now, yes := o.state.quarantined(id); yes { // otherwise somebody has released it meanwhile
+	if now, yes := o.state.quarantined(id); yes { // otherwise the batch was released meanwhile
 		o.reports[id] = now
 	}
 	return nil
@@ -311,14 +309,14 @@ func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
 		return nil
 	}
 	o.state.wrote(order.State, offset)
-	if now, held := o.state.held(); !held { // somebody resumed it meanwhile
+	if now, held := o.state.held(); !held { // the pipeline was resumed meanwhile
 		o.resume(ctx, now)
 	}
 	o.settled()
 	return nil
 }
 
-// resume lets the engine go on. The mutex is held.
+// resume resumes the engine. The mutex is held.
 func (o *orders) resume(ctx context.Context, now control.State) {
 	o.onResume()
 	o.obeyGatesOff(ctx, now)

@@ -23,7 +23,7 @@ import (
 // HeldError means that a bounded run ended early, because the pipeline is paused.
 type HeldError struct{ State control.State }
 
-// Error says since when, by whom and why the pipeline is paused, and what to do.
+// Error says since when, by whom and why the pipeline is paused, and how to resume it.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
 }
@@ -213,12 +213,12 @@ func (c *Consumer) ordered(ctx context.Context, view control.View) {
 // pendingInterval is the time between two counts of the pending dead letters.
 const pendingInterval = 15 * time.Second
 
-// waitingLetters holds the last count of the dead letters that wait for a person.
-type waitingLetters struct {
+// pendingDeadLetters has the last count of the pending dead letters.
+type pendingDeadLetters struct {
 	last atomic.Pointer[deadletters.Count]
 }
 
-func (w *waitingLetters) count() (c deadletters.Count, known bool) {
+func (w *pendingDeadLetters) count() (c deadletters.Count, known bool) {
 	last := w.last.Load()
 	if last == nil {
 		return c, false

@@ -62,7 +62,7 @@ func (l *lockedLog) String() string {
 	return l.text.String()
 }
 
-// newScene fills the address of the broker and the URL of the service into the text of the pipeline file, in that order.
+// newScene inserts the broker's address and the service's URL into the pipeline file, in that order.
 func newScene(t *testing.T, service http.HandlerFunc, file string) *scene {
 	t.Helper()
 	server := httptest.NewServer(service)
@@ -74,7 +74,7 @@ func newScene(t *testing.T, service http.HandlerFunc, file string) *scene {
 	return &scene{t: t, cfg: cfg, client: client, broker: broker}
 }
 
-// send sends records, each with a key of its own.
+// send produces records, each with its own key.
 func (s *scene) send(values ...string) {
 	s.t.Helper()
 	for i, value := range values {
@@ -85,7 +85,7 @@ func (s *scene) send(values ...string) {
 	must.Do(s.t, s.client.Flush(s.t.Context()))
 }
 
-// control is what the control topic says now.
+// control returns the current content of the control topic.
 func (s *scene) control() orders.View {
 	s.t.Helper()
 	return must.Get(orders.Read(s.t.Context(), []kgo.Opt{kgo.SeedBrokers(s.broker.ListenAddrs()...)}, s.cfg.Topics.Control))(s.t)
@@ -96,7 +96,7 @@ func (s *scene) consumer() *consumer.Consumer {
 	return must.Get(consumer.New(s.cfg, consumer.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))}))(s.t)
 }
 
-// publishing is a pipeline that asks no service.
+// publishing is a pipeline without a service.
 const publishing = `
 pipeline:
   id: parcels
@@ -106,8 +106,8 @@ kafka: { brokers: ["%s"] }
 metrics: { listen: "" } # %s
 `
 
-// An instance announces its mapping to its group and publishes it, and does both again when a reference set has other
-// keys.
+// An instance announces its mapping in its group membership and publishes it in the control topic. It repeats both when
+// a reference set changes.
 func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "zones.csv")
@@ -146,7 +146,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 	announced()
 }
 
-// A permission that goes missing keeps the pipeline file from being published, and nothing else.
+// A missing permission prevents the publication of the pipeline file, and nothing else.
 func TestConsumer_S4_6_runsWithoutPublishingItsMapping(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, publishing)
@@ -178,7 +178,7 @@ enrich:
   - { name: place, http: { url: "%s/?id={id}", allow_private: true }, set: { place: /name } }
 `
 
-// points are n features.
+// points returns n features.
 func points(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -187,7 +187,7 @@ func points(n int) []string {
 	return out
 }
 
-// S4-12: wherever a run is interrupted, its summary accounts for every record that it took, those too that its last
+// S4-12: wherever a run is interrupted, its summary counts every record that it consumed, including those that its last
 // transactions put into a tier.
 func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 	for _, requests := range []int64{10, 100, 300, 390} {
@@ -216,7 +216,7 @@ func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// Between two sessions, and when the brokers are gone, the summary still knows what waited.
+// Between two sessions, and while the brokers are down, the summary still counts the waiting records.
 func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) }, waitsLong)
@@ -230,7 +230,8 @@ func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
 		n := c.Progress().Retried
 		return n == 50, fmt.Sprint(n)
 	})
-	// The client would survive lost connections for a while. The control topic stays readable: without it the engine is paused, and reads nothing that fails.
+	// The client survives lost connections for a while, so fetches of the source fail instead. The control topic stays
+	// readable: without it the engine is paused, and reads nothing that could fail.
 	s.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: s.cfg.Source.Topic, Count: -1})
 	eventually.Until(ctx, t, "the end of the session", func() (bool, string) {
 		log := s.log.String()
@@ -243,7 +244,8 @@ func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
 	expect.That(t, sum.Status == consumer.StatusInterrupted && sum.Consumed == 50 && sum.Waiting == 50, "does not balance: %+v", sum)
 }
 
-// S0-9: what waits for a service counts once for the rate of missing values, however often it probes, and all of it counts.
+// S0-9: a record that waits for a service counts once for the rate of missing values, however often the service is
+// probed, and with all of its values.
 func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 	const lacking = `{"type":"Feature","id":"%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`
 	for name, c := range map[string]struct {
@@ -270,7 +272,8 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 	}
 }
 
-// downAtFirst gives a consumer with one record before it. Its service, which has a breaker, refuses so many requests.
+// downAtFirst returns a consumer with one record in its source. Its service, which has a breaker, refuses this many
+// requests.
 func downAtFirst(t *testing.T, refusals int, record string) (run *consumer.Consumer, asked func() int) {
 	t.Helper()
 	var requests atomic.Int64

@@ -99,7 +99,7 @@ type tally struct {
 	quarantined map[string]bool            // batches of which records died since they were quarantined
 	into        map[string]int64           // tier topic → records put into it
 	late        map[string][]time.Duration // tier topic → sample of lateness
-	seen        map[string]int             // tier topic → attempts that came from it
+	seen        map[string]int             // tier topic → number of attempts from it
 }
 
 // maxSample bounds the memory of a lateness sample; beyond it, a random entry is replaced.

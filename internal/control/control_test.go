@@ -83,7 +83,7 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	expect.That(t, v.Pipeline == (State{Phase: Running}), "after a tombstone: %+v", v.Pipeline)
 }
 
-// A kind of key has its slash: without it, the key is unknown and orders nothing, whatever its value.
+// A key prefix includes its slash: without it, the key is unknown and has no effect, whatever its value.
 func TestView_ignoresAKeyWithoutItsSlash(t *testing.T) {
 	values := []string{
 		`{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`, `{"version":1,"text":"look"}`, `{"version":1,"verb":"pause"}`,
@@ -127,7 +127,7 @@ func cluster(t *testing.T) []kgo.Opt {
 	return []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...)}
 }
 
-// Who follows hears of every order in its order; who comes later sees what stands.
+// A follower gets every order in sequence. A later reader gets the current state.
 func TestWriteAndFollow_S0_11(t *testing.T) {
 	for _, delivery := range config.Deliveries() {
 		t.Run(string(delivery), func(t *testing.T) {
@@ -189,7 +189,8 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 	}
 }
 
-// A batch that another instance has quarantined, or a person has let through, is not quarantined by a gate that does not know.
+// A gate does not quarantine a batch if it does not know that another instance has quarantined it or an operator has
+// released it.
 func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 	for _, delivery := range config.Deliveries() {
 		t.Run(string(delivery), func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "nowhere"), "got %v", err)
 }
 
-// A broker that comes back has no leaders yet: a consumer that starts then waits for one.
+// A restarting broker has no leaders at first, so a starting consumer waits for a leader.
 func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	c := fakekafka.Start(t, kfake.SeedTopics(1, "parcels.control"))
 	asked := 0
@@ -276,7 +277,7 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	expect.That(t, asked >= 3, "it asked %d times", asked)
 }
 
-// Whatever is in the topic, it is an error or an order that is written back as the same order.
+// Any record in the topic is either an error or an order that is encoded to the same order.
 func FuzzView(f *testing.F) {
 	r := must.Get(PipelineRecord("c", held()))(f)
 	f.Add([]byte("pipeline"), r.Value)
@@ -295,8 +296,8 @@ func FuzzView(f *testing.F) {
 	})
 }
 
-// Whatever else is in the topic, it keeps the latest mappings, a consumer is not told of them, and what cannot be read
-// counts as none.
+// The topic keeps the latest mappings, whatever else it contains. Consumers do not get them, and a malformed mapping is
+// ignored.
 func TestPublishMapping_S4_6(t *testing.T) {
 	kafka := cluster(t)
 	cfg := configuration(t, "")

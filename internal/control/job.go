@@ -68,8 +68,8 @@ func (s JobState) Ended() bool {
 	return false
 }
 
-// Job is one operation of a replayer on dead letters, running or ended, with its progress and its result. It is for
-// people: consumers ignore it.
+// Job is one operation of a replayer on dead letters, running or ended, with its progress and its result. Consumers
+// ignore it.
 type Job struct {
 	ID      string    `json:"id"`  // of the operation
 	Run     string    `json:"run"` // token of the lease: a replay that goes on keeps its ID
@@ -85,17 +85,17 @@ type Job struct {
 	JobCounts
 }
 
-// IsReplay reports whether the job puts dead letters back.
+// IsReplay reports whether the job reinjects dead letters.
 func (j Job) IsReplay() bool { return j.Kind == JobReplay }
 
-// Stopped reports whether the job ended early, so that somebody may continue it.
+// Stopped reports whether the job ended early, so that a replayer may continue it.
 func (j Job) Stopped() bool { return j.State.Ended() && j.NotReached > 0 }
 
 // JobCounts is the progress of a job, and its result once it has ended.
 type JobCounts struct {
 	Letters      int `json:"letters"`    // chosen
 	Done         int `json:"done"`       // put back, or changed
-	Duplicates   int `json:"duplicates"` // closed, because a dead letter with the same content was put back
+	Duplicates   int `json:"duplicates"` // closed, because a dead letter with the same content was reinjected
 	Left         int `json:"left"`       // not changed
 	NotReached   int `json:"not_reached"`
 	Transactions int `json:"transactions"`
@@ -242,7 +242,7 @@ const notePrefix = "note/"
 // MaxNote is the longest note, in bytes.
 const MaxNote = 900
 
-// Note is what a person wrote on a group of dead letters.
+// Note is what a person wrote about a group of dead letters.
 type Note struct {
 	Text string    `json:"text"`
 	By   string    `json:"by"`

@@ -15,8 +15,8 @@ import (
 // leaseKey is the key of the record about the replayer at work.
 const leaseKey = "lease/replayer"
 
-// Lease says which replayer changes dead letters at present, since when and why. It informs people and lets replayers
-// wait for each other. The transactional ID ensures that two never write at once (docs/decisions/0002).
+// Lease names the replayer that is at work, with its start time and purpose. It informs people and lets replayers wait
+// for each other. The transactional ID ensures that two replayers never write at the same time (docs/decisions/0002).
 type Lease struct {
 	Token     string    `json:"token"`     // of this holder alone
 	Owner     string    `json:"owner"`     // a person and a machine
@@ -24,10 +24,9 @@ type Lease struct {
 	Purpose   string    `json:"purpose"`   // what is done, and why
 	Since     time.Time `json:"since"`
 	Renewed   time.Time `json:"renewed"` // by the holder's clock; renewed as long as the holder is alive
-	// Generation is one more than that of the previous lease. A sign of life of a holder that was taken over does not
-	// count.
+	// Generation is one more than that of the previous lease. Renewals by a previous holder are ignored.
 	Generation int64 `json:"generation"`
-	Released   bool  `json:"released,omitempty"` // the holder has ended: whoever it took over from can still read who it was
+	Released   bool  `json:"released,omitempty"` // the holder has ended; the holder that it took over from can still read its name
 }
 
 // leaseWire is the JSON of a lease.
@@ -43,7 +42,7 @@ func (l Lease) clipped() Lease {
 	return l
 }
 
-// String says who, since when, and what.
+// String returns holder, start time and purpose.
 func (l Lease) String() string {
 	return fmt.Sprintf("%s, since %s, for %s (%s)", l.Owner, l.Since.UTC().Format(time.RFC3339), l.Operation, l.Purpose)
 }
@@ -73,7 +72,7 @@ func Outlives(r, later *kgo.Record) bool {
 	return string(r.Key) == leaseKey && readLease(r.Value).outlives(readLease(later.Value))
 }
 
-// Leases writes what the replayers of one pipeline tell each other: the lease, their jobs, and the orders for jobs.
+// Leases writes what the replayers of one pipeline share: the lease, their jobs, and the orders for jobs.
 type Leases struct {
 	put   func(context.Context, ...*kgo.Record) error
 	close func()
@@ -89,7 +88,7 @@ func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
 	return &Leases{func(ctx context.Context, records ...*kgo.Record) error { return produce(ctx, client, topic, records) }, client.Close, topic}, nil
 }
 
-// LeasesBy returns Leases that write with a function, to whatever stands for the topic.
+// LeasesBy returns Leases that write with a function, to a replacement of the topic.
 func LeasesBy(put func(context.Context, ...*kgo.Record) error, topic string) *Leases {
 	return &Leases{put, func() {}, topic}
 }

@@ -18,8 +18,9 @@ import (
 // mappingPrefix precedes the fingerprint in the key of a mapping.
 const mappingPrefix = "mapping/"
 
-// Mapping is the pipeline file of instances, published so that a replayer with another file can say what they would make
-// of a dead letter. It says nothing about who runs: that is in the group membership (docs/decisions/0079).
+// Mapping is the pipeline file of instances. It is published so that a replayer with another file can predict what they
+// would do with a dead letter. It does not say which instances run: that is in the group membership
+// (docs/decisions/0079).
 type Mapping struct {
 	File     string    `json:"file"`               // YAML with every default, which has no secrets
 	Software string    `json:"software,omitempty"` // the version that wrote it
@@ -88,7 +89,7 @@ func PublishMapping(ctx context.Context, connection []kgo.Opt, topic, fingerprin
 	return nil
 }
 
-// oldestMappings returns the fingerprints of the mappings that have no place beside a new one.
+// oldestMappings returns the fingerprints of the mappings that must be removed when a new one is added.
 func (v View) oldestMappings(added string) []string {
 	byAge := slices.SortedFunc(maps.Keys(v.Mappings), func(a, b string) int {
 		return cmp.Or(v.Mappings[b].At.Compare(v.Mappings[a].At), strings.Compare(a, b))

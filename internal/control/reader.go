@@ -42,7 +42,7 @@ func Open(ctx context.Context, connection []kgo.Opt, topic string) (*Reader, err
 	return r, nil
 }
 
-// electionLimit is how long the topic may lack a leader: a broker that comes back needs seconds.
+// electionLimit is how long the topic may lack a leader. A restarting broker needs seconds.
 const electionLimit = 30 * time.Second
 
 // patiently reads to the end, and waits for a leader if there is none: a consumer that starts while brokers restart must
@@ -118,7 +118,7 @@ func forReplayers(key string) bool {
 	return key == leaseKey || slices.ContainsFunc([]string{jobPrefix, jobOrderPrefix, mappingPrefix}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// View is what the topic says as far as it was read.
+// View returns the content of the topic as far as it was read.
 func (r *Reader) View() View { return r.view.clone() }
 
 // Follow calls change with each change until the context ends, and then returns nil. While the topic cannot be read (a

@@ -165,9 +165,9 @@ func (w wire) gatesOff(at time.Time) (time.Time, error) {
 	return off.UTC(), nil
 }
 
-// GatesOffUntil returns until when the gates are off, by the clock of a process that read the order at heard. It is
-// never longer after heard than the order says, so an order from a machine whose clock is ahead does not switch them off
-// for years. It is zero if the time is over by this clock.
+// GatesOffUntil returns until when the gates are off, by the clock of a process that read the order at heard. The time
+// after heard is limited to the duration in the order, so an order from a machine whose clock is ahead does not switch
+// the gates off for years. It is zero if the time is over by this clock.
 func (s State) GatesOffUntil(heard time.Time) time.Time {
 	until := s.GatesOff
 	if most := heard.Add(s.GatesOff.Sub(s.At)); until.After(most) {

@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// verifyOrders holds the chain of orders against its head.
+// verifyOrders compares the chain of orders with its head.
 func verifyOrders(t *testing.T, connection []kgo.Opt, cfg *config.Config) (r audit.Report) {
 	t.Helper()
 	client := must.Get(kgo.NewClient(connection...))(t)
@@ -42,7 +42,7 @@ func order(n int) State {
 	return State{Phase: Held, Code: CodeOperator, Reason: fmt.Sprint(n), By: "ana", At: noon.Add(time.Duration(n) * time.Second)}
 }
 
-// Orders that several give at the same time are one chain: one writes at a time, and who was overtaken begins again.
+// Concurrent orders form one chain: one is written at a time, and an overtaken writer starts again.
 func TestVerify_S0_11_ordersGivenSideBySideAreOneChain(t *testing.T) {
 	kafka, cfg := cluster(t), configuration(t, "")
 	const writers, each = 3, 2
@@ -60,7 +60,7 @@ func TestVerify_S0_11_ordersGivenSideBySideAreOneChain(t *testing.T) {
 	expect.That(t, r.Entries == writers*each && r.First == 1 && r.Head.Seq == writers*each && r.Fault+r.Gone == "", "got %+v", r)
 }
 
-// What was added, taken out or cut off shows.
+// Added, removed and truncated events are found.
 func TestVerify_S0_11_finds(t *testing.T) {
 	for name, c := range map[string]struct {
 		alter func(t *testing.T, w *Writer)
@@ -93,7 +93,7 @@ func TestVerify_S0_11_finds(t *testing.T) {
 	}
 }
 
-// A transaction that a consumer has open hides what was committed behind its first record: the order is there all the same.
+// A consumer's open transaction hides records that were committed after its first record. Verification waits for it.
 func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	kafka, cfg := cluster(t), configuration(t, "")
 	consumer := must.Get(kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.TransactionalID("consumer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...))(t)
@@ -108,7 +108,7 @@ func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	must.Do(t, <-ended)
 }
 
-// put writes a record past the writers.
+// put writes a record without the package's writers.
 func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	t.Helper()
 	must.That(t, err == nil, "%v", err)
@@ -117,7 +117,7 @@ func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())
 }
 
-// cut removes what is before an offset of a topic, or everything (-1), as retention does.
+// cut deletes the records before an offset of a topic, or all of them (-1), as retention does.
 func cut(t *testing.T, w *Writer, topic string, before int64) {
 	t.Helper()
 	client := must.Get(kgo.NewClient(w.kafka...))(t)
@@ -128,7 +128,7 @@ func cut(t *testing.T, w *Writer, topic string, before int64) {
 	must.That(t, err == nil && deleted.Error() == nil, "%v, %v", err, deleted.Error())
 }
 
-// Processes that make a key at the same time sign with one, and a later one finds it.
+// Processes that create a key concurrently sign with the same key, and a later process finds it.
 func TestKeys_S4_6_allAgreeOnTheFirst(t *testing.T) {
 	kafka := cluster(t)
 	var wait sync.WaitGroup
@@ -153,7 +153,7 @@ func TestKeys_S4_6_allAgreeOnTheFirst(t *testing.T) {
 func TestView_S4_6_takesKeysInTheOrderOfTheTopic(t *testing.T) {
 	first, second := proof.Random(), proof.Random()
 	v := newView()
-	for i, k := range []proof.Key{first, second, first} { // written again, it lies behind
+	for i, k := range []proof.Key{first, second, first} { // written again, with a higher offset
 		r := must.Get(keyRecord("c", k, noon))(t)
 		r.Offset = int64(i)
 		must.Do(t, v.apply(r))
@@ -197,7 +197,7 @@ func (v *View) put(t *testing.T, key string, value []byte) {
 	must.Do(t, v.apply(&kgo.Record{Key: []byte(key), Value: value}))
 }
 
-// No record of a job, and no order for one, keeps an instance or a replayer from reading the topic: what cannot be read is none.
+// A malformed job record or order never keeps an instance or a replayer from reading the topic. It is ignored.
 func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 	t.Parallel()
 	text := func(change func(*Job)) string {
@@ -248,7 +248,7 @@ func TestView_S4_6_keepsTheLatestJobs(t *testing.T) {
 	expect.That(t, reflect.DeepEqual(expired, want) || reflect.DeepEqual(expired, []string{"j050", "j000"}), "expired %v, want %v", expired, want)
 }
 
-// A sign of life that a replayer gives after it was taken over from does not bring its lease back.
+// A renewal by a replayer that was taken over does not restore its lease.
 func TestView_C4_anOlderGenerationOfALeaseCountsForNothing(t *testing.T) {
 	v := newView()
 	put := func(token string, generation int64, released bool) {
@@ -265,7 +265,7 @@ func TestView_C4_anOlderGenerationOfALeaseCountsForNothing(t *testing.T) {
 	expect.That(t, v.Lease.Token == "bo" && v.Lease.Released, "%v has the lease", v.Lease)
 	put("cy", 3, false)
 	expect.That(t, v.Lease.Token == "cy", "%v has the lease", v.Lease)
-	for _, broken := range []string{"", "{", "[]", `{"token":7}`} { // it orders nothing: no instance stops for it
+	for _, broken := range []string{"", "{", "[]", `{"token":7}`} { // it has no effect, and no instance stops because of it
 		err := v.apply(&kgo.Record{Key: []byte(leaseKey), Value: []byte(broken)})
 		expect.That(t, err == nil && v.Lease.Token == "cy", "%q: %v, %v", broken, v.Lease, err)
 	}
@@ -275,7 +275,7 @@ func gatesOff(length time.Duration) State {
 	return State{Phase: Running, Code: CodeOperator, Reason: "known", By: "ana", At: noon, GatesOff: noon.Add(length)}
 }
 
-// S1-8, S4-12: the end is an instant in the record, and an earlier version reads a pipeline that runs.
+// S1-8, S4-12: the record has the end as an instant, and a previous version reads it as a running pipeline.
 func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
 	r := must.Get(PipelineRecord("c", gatesOff(10*time.Minute)))(t)
 	const want = `{"version":1,"state":"running","code":"operator","reason":"known","by":"ana","at":"2026-07-01T12:00:00.250Z","gates_off_until":"2026-07-01T12:10:00.250Z"}`
@@ -285,7 +285,7 @@ func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
 	v := newView()
 	err := v.apply(r)
 	expect.That(t, err == nil && v.Pipeline.GatesOff.Equal(noon.Add(10*time.Minute)), "read back: %+v, %v", v.Pipeline, err)
-	var earlier struct { // the fields of the version before
+	var earlier struct { // the fields of the previous version
 		Version int    `json:"version"`
 		State   Phase  `json:"state"`
 		At      string `json:"at"`
@@ -318,7 +318,7 @@ func TestState_S1_8_gatesOffBounds(t *testing.T) {
 	}
 }
 
-// By another machine's clock the gates are never off for longer than the order says.
+// If the clocks of two machines differ, the gates are never off for longer than the order says.
 func TestGatesOffUntil_S1_8_clocksDiffer(t *testing.T) {
 	s := gatesOff(10 * time.Minute)
 	for name, c := range map[string]struct{ heard, want time.Duration }{

@@ -170,7 +170,7 @@ func unreadable(r *kgo.Record, err error) error {
 // replayKeyPrefix precedes the ID in the key of a record with a replay key.
 const replayKeyPrefix = "replay-key/"
 
-// keyWire is the value of such a record. It is the only secret in the topic: anyone who can read the topic can sign
+// keyWire is the value of a key's record. It is the only secret in the topic: anyone who can read the topic can sign
 // replays.
 type keyWire struct {
 	Version int    `json:"version"`

@@ -66,9 +66,10 @@ func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("batch %s was let through meanwhile", e.Batch)
 }
 
-// HoldSince writes the order of a gate that knows the topic up to the offset known. If the pipeline was ordered anything
-// since, it returns an OvertakenError instead. If another instance has paused the pipeline, no second order is needed,
-// and a failure before a person resumed it must not pause it again. Without transactions an order may come in between.
+// HoldSince writes the order of a gate that knows the topic up to the offset known. If there was a later order for the
+// pipeline, it returns an OvertakenError instead. If another instance has paused the pipeline, no second order is
+// needed, and a failure from before a resume must not pause it again. Without transactions, an order may come in
+// between.
 func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, error) {
 	return w.pipeline(ctx, s, func(v View) error {
 		if v.Ordered >= known {

@@ -27,17 +27,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// shortStory is the demo's story at twenty times its speed: the outage is longer than the first two
-// tiers together, so that some records meet it three times.
+// shortStory is the demo's story at twenty times its speed. The outage is longer than the first two tiers together, so
+// some records meet it three times.
 func shortStory() demo.Story {
 	story := timelessStory()
 	story.Script.OutageAfter, story.Script.OutageFor = 150*time.Millisecond, 750*time.Millisecond
 	return story
 }
 
-// timelessStory has no outage. What the service does then depends on seed, feature and number of
-// the attempt alone, so that the same records meet the same tiers on the slowest of machines. With
-// this seed none of the first 800 features fails five times.
+// timelessStory has no outage. The service's behaviour then depends only on seed, feature and attempt, so the same
+// records reach the same tiers on the slowest machine. With this seed, none of the first 800 features fails five times.
 func timelessStory() demo.Story {
 	jitter := 50 * time.Millisecond
 	return demo.Story{
@@ -47,7 +46,7 @@ func timelessStory() demo.Story {
 	}
 }
 
-// nothing is an environment without variables: a developer's own must not change the story.
+// nothing is an environment without variables, so that a developer's own variables do not change the story.
 func nothing(string) string { return "" }
 
 // screen collects output, and closes seen when a text has appeared.
@@ -77,10 +76,10 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// TestRun plays the whole story on 800 real events and looks at it from outside while it stays.
+// TestRun plays the whole story on 800 real events and checks it from outside while the demo stays.
 func TestRun(t *testing.T) {
 	t.Parallel()       // nearly all of its time is waiting
-	const events = 800 // among them three counties with an invalid geometry and three with a ring that cannot be built
+	const events = 800 // including three counties with an invalid geometry and three with a malformed ring
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	dir := t.TempDir()
@@ -138,7 +137,7 @@ func checkSummary(t *testing.T, text []byte, events int64) {
 	must.That(t, err == nil, "%v:\n%s", err, text)
 	expect.That(t, s.Consumed == s.Delivered+s.DeadLettered+s.Duplicates+s.Superseded+s.Filtered && s.Waiting != nil && *s.Waiting == 0, "does not balance: %s", text)
 	expect.That(t, s.Status == "completed" && s.RunID != "" && s.Duration > 0 && len(s.Checkpoint) == 6, "the story came to its end, but: %s", text)
-	// Three dead letters pass the corrected mapping and are replayed; three stay dead.
+	// Three dead letters pass the corrected mapping and are replayed; three stay dead letters.
 	expect.That(t, s.Consumed == events && s.Delivered == events-3 && s.DeadLettered == 3 && s.Retried != 0,
 		"consumed, delivered, dead_lettered = %d, %d, %d, want %d, %d, 3 and retries: %s", s.Consumed, s.Delivered, s.DeadLettered, events, events-3, text)
 }
@@ -185,12 +184,12 @@ func checkMetrics(t *testing.T, address string) {
 	checkPages(t, address, map[string]string{"/metrics": "switchback_records_delivered_total", "/healthz": "ok"})
 }
 
-// checkConsole looks at the pages that the story has filled.
+// checkConsole checks the pages of the console.
 func checkConsole(t *testing.T, address string) {
 	checkPages(t, address, map[string]string{"/": "3 pending dead letters", "/replays": "consumer demo", "/audit": "flagged now instead of rejected"})
 }
 
-// checkPages asks for pages, each of which must contain a text.
+// checkPages requests pages, each of which must contain a text.
 func checkPages(t *testing.T, address string, pages map[string]string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -204,7 +203,7 @@ func checkPages(t *testing.T, address string, pages map[string]string) {
 
 func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T) {
 	t.Parallel()
-	if usual, err := net.Listen("tcp", demo.UsualConsole); err == nil { // else somebody else has it
+	if usual, err := net.Listen("tcp", demo.UsualConsole); err == nil { // otherwise another process uses it
 		defer usual.Close()
 	}
 	var stdout, stderr bytes.Buffer

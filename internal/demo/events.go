@@ -20,7 +20,8 @@ import (
 // RealEvents is the number of different embedded features: 1,707 earthquakes and 3,231 counties.
 const RealEvents = 4938
 
-// mixed returns every embedded feature once, in published order, earthquakes and counties mixed in proportion, so that at any moment about the same share of the earthquakes as of the counties has come.
+// mixed returns every embedded feature once, in published order. Earthquakes and counties are mixed in proportion, so
+// that each part of the list has about the same share of both.
 func mixed() ([]examples.Feature, error) {
 	quakes, quakesErr := all(examples.Earthquakes())
 	counties, countiesErr := all(examples.Counties())
@@ -82,8 +83,8 @@ type producer struct {
 	count  atomic.Int64 // acknowledged so far
 }
 
-// run produces all events and returns when the broker has acknowledged every one. Beyond RealEvents the same features come again, each round
-// as a newer version of itself.
+// run produces all events and returns when the broker has acknowledged every one. After RealEvents, the same features
+// are repeated, each round as newer versions.
 func (p *producer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/examples"
 )
 
-// place is the county in which a feature lies. DistanceKM is 0 inside the county, or else the distance on a sphere to the nearest corner of
-// its boundary.
+// place is the county in which a feature lies. DistanceKM is 0 inside the county, and otherwise the distance on a sphere
+// to the nearest corner of its boundary.
 type place struct {
 	Name       string  `json:"name"`
 	County     string  `json:"county"`
@@ -21,7 +21,7 @@ type place struct {
 	DistanceKM float64 `json:"distance_km"`
 }
 
-// gazetteer finds places. It is made once and only read afterwards.
+// gazetteer finds places. It is immutable.
 type gazetteer struct {
 	counties []county
 	byID     map[string]int       // county id to its index
@@ -117,7 +117,7 @@ func (g *gazetteer) ByID(id string) (place, bool) {
 	return place{}, false
 }
 
-// At returns the county that contains p, or else the nearest one. p is longitude and latitude.
+// At returns the county that contains p, or the nearest one. p is longitude and latitude.
 func (g *gazetteer) At(p orb.Point) place {
 	for i := range g.counties {
 		if c := &g.counties[i]; c.bound.Contains(p) && planar.MultiPolygonContains(c.shape, p) {

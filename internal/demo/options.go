@@ -8,7 +8,8 @@ import (
 
 // Options are the flags of the command line, and the story.
 type Options struct {
-	// Events is the number of events to produce; 0 means RealEvents. Beyond that number the real ones come again as newer versions.
+	// Events is the number of events to produce; 0 means RealEvents. A larger number repeats the real events as newer
+	// versions.
 	Events int
 	// Exit ends the demo after the second pass. Without it, broker, metrics and consumer stay until the context ends.
 	Exit bool
@@ -26,8 +27,8 @@ type Options struct {
 	MetricsListen string
 	// ConsoleListen is the loopback host:port of the web console; "" is UsualConsole, or a free port if another program listens there.
 	ConsoleListen string
-	// DataDir keeps the broker's data and the pipeline file; it must not have those of an earlier demo. "" keeps the data in memory and the
-	// file in a temporary folder that is removed at the end.
+	// DataDir keeps the broker's data and the pipeline file. It must not contain an earlier demo. "" keeps the data in
+	// memory and the file in a temporary folder that is removed at the end.
 	DataDir string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
@@ -40,20 +41,20 @@ const PlacesPortFlag = "--places-port"
 
 // Story is the course of events and its timing. Tests play a shorter one.
 type Story struct {
-	// Pace sets when the events come.
+	// Pace sets when events are produced.
 	Pace Pace
 	// Script sets how the place-name service misbehaves.
 	Script Script
 	// Pause is the time between two acts on a terminal.
 	Pause time.Duration
-	// Tiers and Jitter replace those of the pipeline file; nil leaves them.
+	// Tiers and Jitter replace those of the pipeline file; nil keeps them.
 	Tiers  []time.Duration
 	Jitter *time.Duration
 }
 
-// DefaultStory fits the tiers 2 s, 8 s and 60 s. Most events come in a burst before the outage. A record that fails in the last seconds of the
-// outage comes through in the first tier, one that fails in its middle in the second, and one that fails in its first seconds waits the
-// minute. The run lasts about 80 s.
+// DefaultStory fits the tiers 2 s, 8 s and 60 s. Most events arrive in a burst before the outage. A record that fails in
+// the last seconds of the outage succeeds in the first tier, one that fails in its middle in the second, and one that
+// fails in its first seconds waits the minute. The run lasts about 80 s.
 func DefaultStory() Story {
 	return Story{
 		Pace:  Pace{Burst: 3 * time.Second, Share: 0.6, Spread: 18 * time.Second},

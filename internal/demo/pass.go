@@ -57,8 +57,8 @@ func (p *play) pass(ctx context.Context, cfg *config.Config, from source) (*pass
 	return one, nil
 }
 
-// end lets the consumer finish what is in flight, commit and leave the group. It returns the consumer's error if the consumer had ended by
-// itself, or else err, which stopped it.
+// end lets the consumer finish what is in flight, commit and leave the group. It returns the consumer's error if the
+// consumer ended by itself, and otherwise err, which stopped it.
 func (p *pass) end(err error) error {
 	select {
 	case <-p.ended:

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// placeService is the remote dependency of the demo: it answers over HTTP in which county a feature lies, and its script makes it as
-// unreliable as such services are. The answers are real: a county is looked up by its id; for an earthquake the service finds the county
-// that contains the epicentre, or else the one with the nearest boundary.
+// placeService is the remote dependency of the demo: an HTTP service that returns the county of a feature, and whose
+// script makes it as unreliable as such services are. The answers are real: a county is looked up by its ID; for an
+// earthquake the service finds the county that contains the epicentre, or the one with the nearest boundary.
 //
 //	GET /place?id=ci37868143        {"name":"Los Angeles, California","county":"Los Angeles",…}
 type placeService struct {
@@ -28,8 +28,8 @@ type placeService struct {
 	done      chan error
 
 	mu     sync.Mutex
-	first  time.Time      // when the first question came
-	asked  map[string]int // how often, by feature id; only ids that the gazetteer knows, so it is bounded
+	first  time.Time      // time of the first request
+	asked  map[string]int // requests by feature ID; only IDs of the gazetteer, so it is bounded
 	counts map[replyKind]int64
 }
 
@@ -123,7 +123,7 @@ func (s *placeService) OutageLeft() time.Duration {
 	return max(s.script.OutageAfter+s.script.OutageFor-since, 0)
 }
 
-// replyKind is what the service does with one question. The list is closed (see [replyKinds]).
+// replyKind is the service's behaviour for one request. The list is closed (see [replyKinds]).
 type replyKind string
 
 // The kinds of reply.
@@ -132,7 +132,7 @@ const (
 	replyAnswer replyKind = "answer"
 	// replySlow is the answer, late but within what a client waits.
 	replySlow replyKind = "slow"
-	// replyStuck is an answer that comes later than any client waits.
+	// replyStuck is an answer that comes after every client's timeout.
 	replyStuck replyKind = "stuck"
 	// replyTooMany is status 429 with a Retry-After.
 	replyTooMany replyKind = "too_many"
@@ -149,11 +149,11 @@ func replyKinds() []replyKind {
 
 // Script is how the service misbehaves. The zero Script never does.
 type Script struct {
-	// Seed makes two scripts with the same shares differ.
+	// Seed distinguishes two scripts with the same shares.
 	Seed uint64
 	// Unavailable, TooMany, Slow and Stuck are the shares of questions, from 0 to 1, that get this kind of reply.
 	Unavailable, TooMany, Slow, Stuck float64
-	// RetryAfter is what a 429 asks for, in whole seconds.
+	// RetryAfter is the Retry-After of a 429, in whole seconds.
 	RetryAfter time.Duration
 	// SlowFor and StuckFor are the times that these replies take.
 	SlowFor, StuckFor time.Duration
@@ -173,9 +173,9 @@ type placeReply struct {
 	RetryAfter time.Duration
 }
 
-// reply returns the answer to a question about key: the number-th one about it, from 1, that came so long after the service's first
-// question. It is a pure function. After the outage the service is well: a record that met the outage three times must not run out of
-// attempts, or wait another minute, by bad luck.
+// reply returns the answer to the number-th request about key (from 1), at a time since the service's first request. It
+// is a pure function. After the outage the service always succeeds: a record that met the outage three times must not
+// run out of attempts, or wait another minute, by bad luck.
 func (s Script) reply(key string, number int, since time.Duration) placeReply {
 	if s.OutageFor > 0 && since >= s.OutageAfter {
 		if since < s.OutageAfter+s.OutageFor {

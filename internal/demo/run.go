@@ -75,7 +75,7 @@ func (p *play) run(ctx context.Context) error {
 	return nil
 }
 
-// pause gives a person on a terminal time to read before the next act.
+// pause gives the user of a terminal time to read.
 func (p *play) pause(ctx context.Context, next string) error {
 	if !p.Terminal {
 		return nil

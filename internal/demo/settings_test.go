@@ -43,8 +43,8 @@ func TestSettings_the_written_file_is_the_fixed_pipeline(t *testing.T) {
 		"instance %q would fence the demo's own consumer, or validity %s is not the fix", cfg.Engine.Instance, cfg.Transform.Geometry.Validity)
 }
 
-// The arithmetic that the story rests on: with the pipeline's tiers, what fails in the outage is through
-// before the fourth attempt, and the minute's tier ends within a run of a minute and a half.
+// The story relies on this: with the pipeline's tiers, what fails in the outage succeeds before the fourth attempt, and
+// the one-minute tier ends within a run of a minute and a half.
 func TestDefaultStory_fits_the_tiers(t *testing.T) {
 	story, policy := DefaultStory(), mustSettings(t, Options{}).before.Pipeline.RetryPolicy
 	tiers, jitter := policy.TierDelays(), policy.MaxJitter()
@@ -59,7 +59,7 @@ func TestDefaultStory_fits_the_tiers(t *testing.T) {
 	expect.That(t, policy.MaxAttempts >= 4, "%d attempts, want 4: three in the outage, one to succeed", policy.MaxAttempts)
 }
 
-// readGazetteer is made once for all tests of the package: reading the counties takes a moment.
+// readGazetteer is shared by all tests of the package, because reading the counties takes a moment.
 var readGazetteer = sync.OnceValues(newGazetteer) //nolint:gochecknoglobals // only read once made
 
 func testGazetteer(t testing.TB) *gazetteer {
@@ -84,7 +84,7 @@ func TestGazetteer_knows_real_places(t *testing.T) {
 	expect.That(t, !ok, "an unknown id has a place")
 }
 
-// Each state of a pass fits a line of 80 columns: events on their way, an outage, and the long wait for the last retries.
+// Each state of a pass fits a line of 80 columns: events in transit, an outage, and the long wait for the last retries.
 func TestFrame(t *testing.T) {
 	progress := consumer.Progress{
 		Delivered: 4_234, DeadLettered: 40,

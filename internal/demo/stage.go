@@ -141,7 +141,8 @@ type settings struct {
 	file          string
 }
 
-// newSettings loads the embedded pipeline files with the demo's addresses. Everything else comes from the files, or from the environment.
+// newSettings loads the embedded pipeline files with the demo's addresses. All other settings come from the files or the
+// environment.
 func newSettings(a addresses, o Options) (*settings, error) {
 	over := map[string]string{
 		"CI":                                  "", // the story is about the attempts of its file, also on a build server

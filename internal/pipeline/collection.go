@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// maxFrame bounds the text around the features of a collection that is split, because each dead letter repeats it.
+// maxFrame limits the text around the features of a collection that is split, because each dead letter repeats it.
 const maxFrame = 16 << 10
 
 // maxImmediate limits how often a feature is retried in place, as the engine does with a record.
@@ -35,7 +35,7 @@ type collection struct {
 	parts    []Part
 }
 
-// part returns the part of a feature; for a single part, its place in the record that it came from.
+// part returns the part number of a feature. For a single part, it is the one in its original record.
 func (c *collection) part(i int) header.Part {
 	if own := c.record.Part(); !own.Whole() {
 		return own

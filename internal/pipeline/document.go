@@ -27,8 +27,7 @@ type Document struct {
 // does not fit the schema.
 func (d Document) Value(text []byte) ([]byte, error) { return d.back(text) }
 
-// Document returns a record's value as JSON. The error says why there is none: the record is a delete, or its schema is
-// unknown.
+// Document returns a record's value as JSON. It returns an error if the record is a delete or its schema is unknown.
 func (m *Mapping) Document(ctx context.Context, value []byte) (Document, error) {
 	if value == nil {
 		return Document{}, fmt.Errorf("a delete has no value to edit")

@@ -40,15 +40,15 @@ type FilterSummary struct {
 	Left     int `json:"left_out"` // by the mapping's filter, or because the line is a delete
 }
 
-// Filter runs the pipeline without Kafka: it reads lines until the input ends, writes features to out and rejections to rejects, one JSON
-// text a line. People write a mapping with it. Each line goes through the handler that the consumer runs, so the output is what the
-// pipeline would produce, and a rejection is what would become a dead letter. A rejected line never stops the others, and nothing is
-// retried: a step that fails transiently rejects its line.
+// Filter runs the pipeline without Kafka, so that people can develop a mapping: it reads lines until the input ends,
+// writes features to out and rejections to rejects, one JSON text per line. Each line passes the handler that the
+// consumer runs, so the output is what the pipeline would produce, and a rejection is what would become a dead letter. A
+// rejected line never stops the others, and nothing is retried: a step that fails transiently rejects its line.
 //
-// A line is usually one text; package jsontexts describes the other forms. A text is GeoJSON, JSON-FG, a structured CloudEvent or a
-// Debezium change event, by the pipeline's source.format. Avro, which is not text, is refused.
+// A line is usually one text; package jsontexts describes the other forms. A text is GeoJSON, JSON-FG, a structured
+// CloudEvent or a Debezium change event, by the pipeline's source.format. Avro, which is not text, is refused.
 //
-// An error is one of reading, of writing or of the context; only whole lines have been written by then.
+// An error comes from reading, from writing or from the context. Only whole lines have been written by then.
 func Filter(ctx context.Context, o FilterOptions, in io.Reader, out, rejects io.Writer) (FilterSummary, error) {
 	r := filterRun{options: o, out: bufio.NewWriterSize(out, 1<<16), rejects: bufio.NewWriter(rejects)}
 	err := r.run(ctx, in)

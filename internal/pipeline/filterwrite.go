@@ -94,7 +94,8 @@ func (r *filterRun) refuse(number int, cause error) error {
 	return nil
 }
 
-// codeOf returns the code of an error. A deferred line has not failed: the pipeline would wait, the filter goes on with the next line.
+// codeOf returns the code of an error. A deferred line has not failed: the pipeline would wait, and the filter continues
+// with the next line.
 func codeOf(cause error) string {
 	if _, held := errors.AsType[*retrytopics.UnavailableError](cause); held {
 		return "held"

@@ -31,14 +31,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// TestMain lets more tests run at a time than there are processors: some wait for the engine.
+// TestMain runs more tests in parallel than there are processors, because some wait for the engine.
 func TestMain(m *testing.M) {
 	testrun.Together(8)
 	os.Exit(m.Run())
 }
 
-// worlds are what both play: providers that fail often. They have no outage and nothing is compared but counts: the engine's
-// clock is the machine's, and a busy machine moves every moment.
+// worlds returns the scenarios that both play: providers that fail often. They have no outage, and only counts are
+// compared, because the engine's clock is the machine's.
 func worlds() map[string]struct {
 	enrich   string // with the addresses of main and mirror
 	scenario string
@@ -70,7 +70,7 @@ providers:
 	}
 }
 
-// played is what came of it.
+// played is the result of a run of the engine.
 type played struct {
 	mu                        sync.Mutex
 	attempts, delivered, dead int
@@ -93,8 +93,8 @@ func (p *played) see(events []*retrytopics.Event) {
 	}
 }
 
-// The simulation says what the engine itself does on a broker with the remote steps themselves, in the same world: how often
-// it tries, what dies, how much goes through each tier, and how often each provider is asked.
+// S0-12: the simulation predicts what the engine does on a broker with real remote steps in the same world: the number
+// of attempts and dead letters, the records of each tier, and the requests to each provider.
 func TestRun_S0_12_agreesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	for name, c := range worlds() {
@@ -125,7 +125,7 @@ func TestRun_S0_12_agreesWithTheEngine(t *testing.T) {
 	}
 }
 
-// means are what the simulation says on average.
+// means are the averages of several simulations.
 type means struct {
 	attempts, dead      float64
 	into                [3]float64
@@ -150,8 +150,8 @@ func average(t *testing.T, sys simulate.System, text string) (m means) {
 	return m
 }
 
-// serve returns the address of a service that fails for a share of the requests. Whether the nth request for an id fails depends on
-// the id, n and the share alone, so the outcome does not depend on the order of requests.
+// serve returns the address of a service that fails for a share of the requests. Whether the nth request for an id fails
+// depends on the id, n and the share alone, so the outcome does not depend on the order of requests.
 func serve(t *testing.T, share float64) string {
 	t.Helper()
 	var mu sync.Mutex
@@ -192,7 +192,7 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 	return simulate.NewSystem(cfg, engine), engine, steps
 }
 
-// run lets the engine work on n records.
+// run runs the engine on n records.
 func run(t *testing.T, cfg retrytopics.Config, steps *enrich.Steps, n int) *played {
 	t.Helper()
 	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)

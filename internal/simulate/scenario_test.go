@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
+// A scenario is parsed as strictly as a pipeline file: every fault is reported with line, column and a remedy.
 func TestParseScenario_S0_12_namesEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := ParseScenario("s.yaml", []byte(`rate: 0
@@ -54,7 +54,7 @@ providers:
 	}
 }
 
-// A step with several providers has each of them under a name of its own.
+// Each provider of a step with several providers has its own name.
 func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
 	t.Parallel()
 	_, err := ParseScenario("s.yaml", []byte(`providers:
@@ -101,7 +101,7 @@ func TestDefault_isALegalScenario(t *testing.T) {
 	}
 }
 
-// Every expectation holds where its limit is generous and breaks where it is not.
+// Every expectation holds with a generous limit and fails with a tight one.
 func TestExpect_S0_12_eachCanHoldAndBreak(t *testing.T) {
 	t.Parallel()
 	text := `rate: 100
@@ -121,7 +121,7 @@ expect: { `
 	}
 }
 
-// How long gates hold the pipeline can be expected, too.
+// The time for which gates pause the pipeline can be expected, too.
 func TestExpect_S1_8_heldTime(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
@@ -131,8 +131,8 @@ func TestExpect_S1_8_heldTime(t *testing.T) {
 	}
 }
 
-// A provider that never answers again keeps the breaker open: the backlog never goes, and the report says so instead of
-// giving a time.
+// A provider that never recovers keeps the breaker open: the backlog never drains, and the report says so instead of a
+// time.
 func TestExpect_aDrainThatNeverComes(t *testing.T) {
 	t.Parallel()
 	r := play(t, system(t, guarded), `rate: 2
@@ -145,7 +145,8 @@ expect: { max_drain_time: 8760h }
 	expect.That(t, err == nil && strings.Contains(string(text), `"drain_seconds":null`), "%v", err)
 }
 
-// An outage is not a data error: behind a breaker it kills nothing and spends no attempt beyond those that opened it.
+// S4-5: an outage is not a data error: behind a breaker it causes no dead letter, and uses no attempt beyond those that
+// opened the breaker.
 func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	t.Parallel()
 	text := "rate: 30\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
@@ -153,7 +154,7 @@ func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	expect.That(t, open.DeadLettered >= 300 && held.DeadLettered == 0 && held.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
 }
 
-// Retry-After is obeyed: a limited provider is not asked again before it said.
+// Retry-After is obeyed: a limited provider is not asked again before that time.
 func TestTimeline_S1_6_followsRetryAfter(t *testing.T) {
 	t.Parallel()
 	r := play(t, system(t, place), "rate: 1\nduration: 1s\nproviders: [{name: place, rate_limit: {per_second: 1, retry_after: 30s}}]")
@@ -175,10 +176,10 @@ const guarded = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, ma
 // patient lets a Retry-After delay the refused record alone.
 const patient = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, retry_after: record}, set: {a: /a}}]`
 
-// gated is a pipeline whose gates are those of the defaults.
+// gated is a pipeline with the default gates.
 const gated = place + "\n# gated"
 
-// mirrored has a fallback; both have a breaker, and the first one's is slow to probe.
+// mirrored has a fallback. Both providers have a breaker, and the first breaker probes slowly.
 const mirrored = `enrich:
   - name: place
     providers:
@@ -186,7 +187,7 @@ const mirrored = `enrich:
       - { name: mirror, http: { url: "http://m/", timeout: 1s, max_connections: 50, breaker: {} } }
     set: { a: /a }`
 
-// limited keeps a rate by itself; spilling goes to a fallback beyond it; remembering keeps answers.
+// limited keeps a rate; spilling uses a fallback beyond the rate; remembering caches answers.
 const limited = `enrich: [{name: place, http: {url: "http://h/", timeout: 2s, max_connections: 50, rate: {per_second: 60, burst: 5}}, set: {a: /a}}]`
 const spilling = `enrich:
   - name: place
@@ -204,7 +205,7 @@ func tolerance(rest string) string {
 	return "max_transient_rate: 1, max_dead_letter_rate: 1"
 }
 
-// system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
+// system returns a pipeline with default settings. chosen is added to its retry_policy.
 func system(t testing.TB, rest string, chosen ...string) System {
 	t.Helper()
 	cfg := must.Get(config.Parse("pipeline.yaml", []byte(`pipeline:
@@ -226,7 +227,7 @@ func play(t testing.TB, sys System, text string) Report {
 	return must.Get(Run(t.Context(), sys, s))(t)
 }
 
-// scenarios are small, and together have everything that a scenario can say.
+// scenarios are small, and together use everything that a scenario can express.
 func scenarios() map[string]struct{ pipeline, text, policy string } {
 	return map[string]struct{ pipeline, text, policy string }{
 		"full jitter":                     {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},
@@ -258,7 +259,8 @@ providers:
 	}
 }
 
-// Every record is delivered, dead, superseded or unfinished, whatever the providers do, and nothing waits for ever.
+// Every record is delivered, a dead letter, superseded or unfinished, whatever the providers do, and no record waits
+// forever.
 func TestRun_S0_12_everyRecordIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range scenarios() {
@@ -288,7 +290,7 @@ func TestRun_stopsWithItsContext(t *testing.T) {
 	expect.That(t, errors.Is(err, context.Canceled), "it went on: %v", err)
 }
 
-// What is too much is refused at once, or as soon as it shows, and the message says what to change.
+// Excessive values are refused at once, or as soon as they show, and the message says what to change.
 func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	sys := system(t, place)
@@ -298,8 +300,8 @@ func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "8.64e+10 are to come; lower duration, or simulate one instance"), "%v", err)
 }
 
-// A run stops when its budget is spent, and says how far it came: an outage outlasts everything, and the breakers of a fleet
-// probe all the time.
+// A run stops when its budget is used up, and reports how far it came: an outage outlasts everything, and the breakers
+// of a fleet probe all the time.
 func TestRun_stopsWithItsBudget(t *testing.T) {
 	t.Parallel()
 	sys := system(t, guarded)
@@ -310,7 +312,8 @@ func TestRun_stopsWithItsBudget(t *testing.T) {
 	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "10000 events and attempts have been played") && x.work <= 11_000, "%d pieces of work, %v", x.work, err)
 }
 
-// Points that become one keep the most that waited, the mean of the requests and the sum of the dead.
+// If points are merged, the result has the maximum of the waiting records, the mean of the requests and the sum of the
+// dead letters.
 func TestRecorder_halveKeepsWhatAPointSays(t *testing.T) {
 	t.Parallel()
 	r := &recorder{slot: time.Second}
@@ -336,8 +339,8 @@ func TestDelays_quantiles(t *testing.T) {
 	expect.Equal(t, (delays{}).quantile(1), 0, "late, of nothing")
 }
 
-// An outage without a breaker fails most attempts: the gate holds the pipeline, and says what waits meanwhile. Nobody
-// resumes it unless the scenario says so.
+// An outage without a breaker fails most attempts: the gate pauses the pipeline, and the report says what waits
+// meanwhile. The pipeline is only resumed if the scenario says so.
 func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"
@@ -351,7 +354,7 @@ func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 		"%+v, held for %v, unfinished %v", again.Holds, again.HeldTime, again.Unfinished)
 }
 
-// A code of hold_on holds at the first failure; nothing dies of it.
+// A code of hold_on pauses at the first failure, and causes no dead letter.
 func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	cfg := must.Get(config.Parse("p.yaml", []byte(`pipeline:
@@ -365,8 +368,8 @@ func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_unauthorized" && r.Holds[0].At >= 59 && r.Holds[0].At <= 61 && r.DeadLettered <= 0.5, "%+v, %v dead", r.Holds, r.DeadLettered)
 }
 
-// S3-3: what a rule puts into the category io is tried again once, and then holds; nothing dies of it. The same failure
-// without the rule goes through its attempts into the DLQ.
+// S3-3: a failure that a rule puts into the category io is retried once, then pauses the pipeline, and causes no dead
+// letter. Without the rule, the same failure uses its attempts and becomes a dead letter.
 func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
 	t.Parallel()
 	const file = `pipeline:
@@ -387,7 +390,7 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
 	expect.That(t, len(r.Holds) == 0 && r.DeadLettered >= 1000, "permanent: %+v, %v dead", r.Holds, r.DeadLettered)
 }
 
-// While the first provider is down the second answers, so nothing waits and nothing dies.
+// While the first provider is down, the second one answers: no record waits or becomes a dead letter.
 func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place/main, outages: [{from: 2m, for: 5m}]}, {name: place/mirror, latency: 50ms}]"
@@ -397,7 +400,7 @@ func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
 		"%v dead, %v retries, lag %v, %+v, %+v", r.DeadLettered, r.Retries, r.PeakLag, main, mirror)
 }
 
-// The client's own rate is never exceeded, whatever comes.
+// The client's own rate is never exceeded.
 func TestRate_S2_2_isKept(t *testing.T) {
 	t.Parallel()
 	r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]")
@@ -405,7 +408,7 @@ func TestRate_S2_2_isKept(t *testing.T) {
 	expect.That(t, p.Peak <= 60+5+6 && r.PeakLag >= 10_000 && r.DeadLettered == 0, "%+v, lag %v, %v dead", p, r.PeakLag, r.DeadLettered)
 }
 
-// What is kept in memory is given during an outage, too.
+// Cached answers are used during an outage, too.
 func TestCache_givesAnswersInAnOutage(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
@@ -414,7 +417,7 @@ func TestCache_givesAnswersInAnOutage(t *testing.T) {
 	expect.That(t, p.Cached >= 0.88*r.Records && r.PeakLag <= 0.15*50*120 && r.PeakLag >= 0.05*50*120 && r.DeadLettered == 0, "%+v, lag %v of %v records", p, r.PeakLag, r.Records)
 }
 
-// Order has a price that shows with keys only: in strict order what follows a failed record of its key waits behind it.
+// The price of order only shows with keys: in strict order, records wait behind a failed record of their key.
 func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 2m\nproviders: [{name: place, errors: {share: 0.1}}]\n"
