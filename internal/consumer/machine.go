@@ -21,7 +21,7 @@ type machine struct {
 	mu     sync.Mutex
 	probes int // consecutive failed ones
 	until  time.Time
-	told   time.Time
+	logged time.Time
 }
 
 // lacks names the missing resource, for the log and as the dependency that records wait for; "" if nothing is missing.
@@ -72,8 +72,8 @@ func (m *machine) failed(ctx context.Context, what string, err error) time.Time 
 	}
 	m.until = now.Add(min(firstProbe<<min(m.probes, 10), longestProbe))
 	m.probes++
-	if m.told.IsZero() || now.Sub(m.told) >= tellEvery {
-		m.told = now
+	if m.logged.IsZero() || now.Sub(m.logged) >= tellEvery {
+		m.logged = now
 		m.log.ErrorContext(ctx, "the machine is short of a resource; the records that need it wait and use no attempts", "resource", what, "error", err)
 	}
 	return m.until
@@ -86,7 +86,7 @@ func (m *machine) passed(ctx context.Context) {
 	if m.probes > 0 {
 		m.log.InfoContext(ctx, "the machine has enough again", "probes", m.probes)
 	}
-	m.probes, m.told = 0, time.Time{}
+	m.probes, m.logged = 0, time.Time{}
 }
 
 // energy is the processor time, energy and CO2 of one attempt.

@@ -33,7 +33,7 @@ type orders struct {
 
 	mu      sync.Mutex
 	unread  error // why the control topic cannot be read; the pipeline stops meanwhile
-	told    time.Time
+	logged  time.Time
 	state   knownOrders
 	off     gatesOff
 	reports map[string]control.State // batches for which this instance still has to report its deliveries
@@ -76,8 +76,8 @@ const tellEvery = time.Minute
 func (o *orders) cannotRead(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.unread == nil || time.Since(o.told) >= tellEvery {
-		o.told = time.Now()
+	if o.unread == nil || time.Since(o.logged) >= tellEvery {
+		o.logged = time.Now()
 		o.log.ErrorContext(ctx, "cannot read the control topic; this instance is paused until it can", "error", err)
 	}
 	o.unread = err
@@ -227,11 +227,11 @@ func (o *orders) stir() {
 
 // run writes own orders until the context ends, and then tries once more: an unwritten order is lost with this process.
 func (o *orders) run(ctx context.Context) {
-	wait, told := writeAgain, time.Time{}
+	wait, logged := writeAgain, time.Time{}
 	for ctx.Err() == nil {
 		err := o.flush(ctx)
-		if err != nil && ctx.Err() == nil && time.Since(told) >= tellEvery {
-			told = time.Now()
+		if err != nil && ctx.Err() == nil && time.Since(logged) >= tellEvery {
+			logged = time.Now()
 			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, others do not know it yet", "error", o.named(err))
 		}
 		var again <-chan time.Time
