@@ -157,7 +157,7 @@ func TestChanges_S4_5_tellsWhatARunningConsumerCanTakeUp(t *testing.T) {
 
 const theSecret = "correct-horse-battery"
 
-// printed gives a value in every way in which it could reach a log, a screen or a file.
+// printed returns a value in every form in which it could reach a log, a screen or a file.
 func printed(t *testing.T, v any) map[string]string {
 	t.Helper()
 	asJSON := must.Get(json.Marshal(v))(t)
@@ -184,8 +184,7 @@ func TestConfig_prints_no_secret(t *testing.T) {
 	}
 }
 
-// A Secret must stay hidden wherever it is put: alone, behind a pointer, in exported and
-// unexported fields, in lists and maps.
+// A Secret stays hidden wherever it is: alone, behind a pointer, in exported and unexported fields, in lists and maps.
 func TestSecret_prints_as_redacted(t *testing.T) {
 	s := NewSecret(theSecret)
 	hidden := struct {
@@ -240,7 +239,7 @@ enrich:
 	expect.That(t, len(warnings) == 2 && warnings[1].Path == "enrich[1].providers[0].http.url" && warnings[0].Path == "enrich[0].http.url" && !strings.Contains(warnings[0].Message, "abc123"), "got %+v", warnings)
 }
 
-// The words of a key are those of the package that acts on it; the tags only repeat them, for the decoder and the schema.
+// The allowed words of a key are those of the package that uses it. The tags repeat them for the decoder and the schema.
 func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 	data := slices.DeleteFunc(envelope.Formats(), func(f envelope.Format) bool { return f == envelope.CloudEvents })
 	const rules = retryPath + "rules[]."
@@ -265,7 +264,7 @@ func TestSchemaRegistry_urls(t *testing.T) {
 	expect.That(t, !(SchemaRegistry{}).Enabled() && len(SchemaRegistry{}.URLs()) == 0, "there is a registry without a URL")
 }
 
-// Secrets of the registry come from where the file says, and an error names the place and never what it holds.
+// The registry's secrets come from where the file says. An error names that place, and never its content.
 func TestSchemaRegistry_credentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	must.Do(t, os.WriteFile(file, []byte(theSecret+"\n"), 0o600))

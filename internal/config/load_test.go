@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// TestMain takes the variables of whoever runs the tests away: they would override the files.
+// TestMain removes the developer's own variables, which would override the files.
 func TestMain(m *testing.M) {
 	for _, setting := range os.Environ() {
 		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, variablePrefix) || name == "CI" {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	m.Run() // its result becomes the exit code
 }
 
-// goodFiles lists every file that must load: the samples, the reference and what deploy/ ships.
+// goodFiles lists every file that must load: the samples, the reference and the files of deploy/.
 func goodFiles(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -87,7 +87,7 @@ func TestParse_S0_2_mandatory_keys(t *testing.T) {
 	}
 }
 
-// parentKey is the key above a path as the file has it, such as "tolerance:".
+// parentKey returns the key above a path as written in the file, such as "tolerance:".
 func parentKey(path string) string {
 	above := parent(path)
 	return above[strings.LastIndex(above, ".")+1:] + ":"
@@ -123,7 +123,7 @@ func TestParse_defaults(t *testing.T) {
 	}
 }
 
-// What is printed as YAML is a file that loads to the same configuration.
+// The YAML output is a file that loads to the same configuration.
 func TestYAML_loads_again(t *testing.T) {
 	for _, path := range goodFiles(t) {
 		first := must.Get(Load(path))(t)
@@ -134,7 +134,7 @@ func TestYAML_loads_again(t *testing.T) {
 	}
 }
 
-// A process judges as another one does: by its decisive part, but with its own connections, topics and files.
+// Judging combines the decisive part of another process with this process's own connections, topics and files.
 func TestJudging_S4_6(t *testing.T) {
 	own := minimal(t, `kafka: { brokers: [own:9092] }
 source: { topic: parcels }
@@ -169,7 +169,7 @@ transform: { references: [{ name: zones, file: own.csv, column: id }, { name: ro
 	}
 }
 
-// A process without a registry cannot judge as one that has one.
+// A process without a registry cannot judge like one with a registry.
 func TestJudging_S4_6_needsARegistry(t *testing.T) {
 	_, err := minimal(t, "").Judging([]byte(minimalText + "schema_registry: { url: 'http://r' }\n"))
 	expect.That(t, err != nil && strings.Contains(err.Error(), "it has a schema registry"), "%v", err)
@@ -184,13 +184,13 @@ const minimalText = `pipeline:
   tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
 `
 
-// minimal is the smallest legal file with more text after it.
+// minimal parses the smallest valid file with additional text.
 func minimal(t *testing.T, more string) *Config {
 	t.Helper()
 	return mustParse(t, minimalText+more)
 }
 
-// env is an environment of names and values, one after the other.
+// env returns an environment of alternating names and values.
 func env(settings ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(settings); i += 2 {
@@ -202,7 +202,7 @@ func env(settings ...string) func(string) string {
 	}
 }
 
-// filled repeats a line with a number in it until a file is as long as it may be.
+// filled repeats a line with a number until a file has its maximum size.
 func filled(before, format, behind string) string {
 	var b strings.Builder
 	b.WriteString(before)
@@ -215,7 +215,7 @@ func filled(before, format, behind string) string {
 	}
 }
 
-// S0-1: a hostile file of the largest size is refused. The first faults are listed, the others are counted.
+// S0-1: a hostile file of the maximum size is refused. The first faults are listed, the others are counted.
 func TestParse_S0_1_hostile_files_are_refused(t *testing.T) {
 	for name, text := range map[string]string{
 		"brackets":           strings.Repeat("[", MaxFileBytes),
@@ -252,8 +252,8 @@ func TestParse_S0_1_hostile_files_are_refused(t *testing.T) {
 	}
 }
 
-// FuzzParse proves that any text and any environment give either faults, each with a place, or a
-// configuration that can be printed and loads again. It never panics.
+// FuzzParse checks that any text and any environment result either in faults with positions, or in a configuration that
+// can be printed and loads again. It never panics.
 func FuzzParse(f *testing.F) {
 	files := must.Get(filepath.Glob("testdata/*.yaml"))(f)
 	bad := must.Get(filepath.Glob("testdata/bad/*.yaml"))(f)
@@ -283,7 +283,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkLegal proves what every accepted configuration has.
+// checkLegal checks the invariants of every accepted configuration.
 func checkLegal(t *testing.T, cfg *Config) {
 	t.Helper()
 	p := cfg.Pipeline.RetryPolicy
@@ -363,7 +363,7 @@ func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
 	}
 }
 
-// The registry of a DLQ without a pipeline is named by a flag or the environment, which has its secrets too.
+// Without a pipeline file, a flag or the environment names the registry, and the environment has its secrets.
 func TestParseDLQ_the_schema_registry(t *testing.T) {
 	vars := map[string]string{
 		"SWITCHBACK_SCHEMA_REGISTRY_URL": "http://other:8081", "SWITCHBACK_SCHEMA_REGISTRY_USERNAME": "desk",

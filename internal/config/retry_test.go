@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// The file and the engine must mean the same topic.
+// The file and the engine use the same topic name.
 func TestRetryPolicy_C_2_namesTheTopicsOfTheEngine(t *testing.T) {
 	topics := Topics{TierPrefix: "features.retry-"}
 	for _, delay := range []time.Duration{
@@ -29,7 +29,7 @@ func TestRetryPolicy_C_2_namesTheTopicsOfTheEngine(t *testing.T) {
 	}
 }
 
-// policy parses a file whose retry policy is text.
+// policyOf parses a file with this retry policy.
 func policyOf(t *testing.T, text string) RetryPolicy {
 	t.Helper()
 	cfg := mustParse(t, fmt.Sprintf("pipeline:\n  id: p\n  retry_policy: {%s}\n  tolerance: {max_null_rate: 0, halt_on_geometry_invalid: false}\n", text))
@@ -107,7 +107,8 @@ func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy
 	}
 }
 
-// TestParse_S1_3 proves that a build server gets at most three attempts, whatever policy and preset say.
+// TestParse_S1_3_CI_caps_the_attempts checks that a build server makes at most three attempts, whatever policy and
+// preset say.
 func TestParse_S1_3_CI_caps_the_attempts(t *testing.T) {
 	const file = `
 pipeline:
@@ -153,7 +154,8 @@ pipeline:
 	}
 }
 
-// S1-6: what the pipeline can wait by itself is what a Retry-After limit is held to, not a figure that no strategy uses.
+// S1-6: the Retry-After limit is compared with the delay that the pipeline can really use, not with a figure that no
+// strategy uses.
 func TestRetryPolicy_S1_6_the_limit_is_at_least_the_longest_delay(t *testing.T) {
 	const mandatory = "max_attempts: 5, retryable_status_codes: [], "
 	for text, want := range map[string]time.Duration{
@@ -170,7 +172,7 @@ func TestRetryPolicy_S1_6_the_limit_is_at_least_the_longest_delay(t *testing.T) 
 	}
 }
 
-// Every anti-pattern of the source document is refused in each form that a file can give it. The golden file beside it has the reason and the place.
+// Every anti-pattern of S3-6 is refused in each form. The golden file has the reason and the position.
 func TestForbidden_S3_6(t *testing.T) {
 	files := must.Get(filepath.Glob("testdata/bad/forbidden_*.yaml"))(t)
 	expect.Equal(t, len(files), 23, "files")
@@ -188,7 +190,8 @@ func TestRules_reach_the_classifier(t *testing.T) {
 	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503}).Class, classify.Permanent, "an empty list of retryable statuses makes 503 class")
 }
 
-// The golden file has what is warned of in each section of warnings.txt: more text after the smallest legal file, or another tolerance in it.
+// The golden file has the warnings for each section of warnings.txt: text that is added to the smallest valid file, or
+// another tolerance in it.
 func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 	all := messages{}
 	for _, section := range strings.Split("\n"+string(must.Get(os.ReadFile("testdata/warnings.txt"))(t)), "\n# ")[1:] {
@@ -260,7 +263,7 @@ transform:
 	expect.That(t, errors.As(err, &failed) && failed.RuleLine == 8, "got %+v", failed)
 }
 
-// The figures of both documents are presets; what is written by hand goes before them.
+// The figures of S4-5 and S3-5 are presets. Explicit values override them.
 func TestBreakerPresets_S4_5_S3_5(t *testing.T) {
 	minute, half := Duration(time.Minute), Duration(30*time.Second)
 	for written, want := range map[string]Breaker{

@@ -32,7 +32,7 @@ func TestSchema_S0_1_equals_the_Go_types(t *testing.T) {
 	golden(t, path, generateSchema(t))
 }
 
-// generateSchema reflects the schema from the types, their tags and their comments.
+// generateSchema generates the schema from the types, their tags and their comments.
 func generateSchema(t *testing.T) string {
 	t.Helper()
 	t.Chdir("../..") // comments are found by the path of their package
@@ -62,7 +62,7 @@ func generateSchema(t *testing.T) string {
 	return out.String()
 }
 
-// describe gives the comment of a field, which begins with its Go name, the name of its key instead.
+// describe returns the comment of a field with its Go name replaced by the name of its key.
 func describe(comments map[string]string, t reflect.Type, field string) string {
 	if field == "" {
 		return "" // the library finds the comment of the type by itself
@@ -76,7 +76,7 @@ func describe(comments map[string]string, t reflect.Type, field string) string {
 	return text
 }
 
-// mapType gives the schema of the types that are text in YAML.
+// mapType returns the schema of the types that are text in YAML.
 func mapType(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[Duration]() {
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?(ns|us|ms|s|m|h))+$`}
@@ -84,7 +84,7 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// nameType keeps the two types called Config apart.
+// nameType distinguishes the two types that are called Config.
 func nameType(t reflect.Type) string {
 	if t.Name() != "" && strings.HasSuffix(t.PkgPath(), "pkg/transform") {
 		return "Transform" + t.Name()
@@ -92,7 +92,7 @@ func nameType(t reflect.Type) string {
 	return ""
 }
 
-// allowNull lets a key whose words have null take it without quotes, as the decoder does.
+// allowNull lets a key that accepts the word null accept it without quotes, like the decoder.
 func allowNull(schema *jsonschema.Schema) {
 	if slices.Contains(schema.Enum, any("null")) {
 		schema.Type = ""
@@ -100,7 +100,7 @@ func allowNull(schema *jsonschema.Schema) {
 	}
 }
 
-// closeCategories names the categories that a policy may have; to the library the keys of a map are free.
+// closeCategories lists the categories of a policy. The library would allow any key of the map.
 func closeCategories(schema *jsonschema.Schema) {
 	policies, _ := schema.Definitions["RetryPolicy"].Properties.Get("policies")
 	policies.PropertyNames = &jsonschema.Schema{}
@@ -109,7 +109,7 @@ func closeCategories(schema *jsonschema.Schema) {
 	}
 }
 
-// typeDefaults writes the defaults of a list of numbers as numbers; the library writes them as text.
+// typeDefaults writes the defaults of a list of numbers as numbers. The library writes them as text.
 func typeDefaults(schema *jsonschema.Schema) {
 	if schema.Properties == nil {
 		return
@@ -135,7 +135,7 @@ func compiledSchema(t *testing.T) *validator.Schema {
 	return must.Get(compiler.Compile("pipeline.schema.json"))(t)
 }
 
-// plainValue reads YAML as a generic tool does: without the types of this package.
+// plainValue parses YAML like a generic tool, without the types of this package.
 func plainValue(t *testing.T, text []byte) (any, bool) {
 	t.Helper()
 	d := &decoder{faults: &Faults{}, origins: newOrigins()}
@@ -180,13 +180,13 @@ func readReference(t *testing.T) string {
 	return string(text)
 }
 
-// mustParse reads a configuration that has to be right.
+// mustParse parses a valid configuration.
 func mustParse(t *testing.T, text string) *Config {
 	t.Helper()
 	return must.Get(Parse("test.yaml", []byte(text), nil))(t)
 }
 
-// values is the configuration without the places where it was written.
+// values returns the configuration without its positions in the file.
 func values(cfg *Config) Config {
 	out := *cfg
 	out.origins = nil
@@ -216,7 +216,7 @@ func TestReference_shows_every_key(t *testing.T) {
 	}
 }
 
-// keysIn lists the keys that a file writes, in the form of [Paths].
+// keysIn lists the keys that a file contains, in the form of [Paths].
 func keysIn(cfg *Config) []string {
 	index := regexp.MustCompile(`\[\d+\]`)
 	var out []string
@@ -226,7 +226,7 @@ func keysIn(cfg *Config) []string {
 	return out
 }
 
-// examplesOf gives the commented-out parts after a line "# Example:", ready to be read.
+// examplesOf returns the commented-out parts after lines "# Example:", without the comment signs.
 func examplesOf(text string) []string {
 	var out []string
 	inside := false
@@ -245,10 +245,10 @@ func examplesOf(text string) []string {
 	return out
 }
 
-// update rewrites what the tests compare with: the golden files and the schema.
+// update rewrites the golden files and the schema.
 var update = flag.Bool("update", false, "rewrite golden files and the schema")
 
-// Every bad file is held to the faults that stand beside it: one file per rule.
+// Every bad file has the faults of the file next to it. There is one file per rule.
 func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 	for _, path := range badFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
@@ -263,12 +263,12 @@ func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 	}
 }
 
-// messages are what is said about each case of a table.
+// messages are the messages for each case of a table.
 type messages map[string]string
 
 func (m messages) add(name string, err error) { m[name] = fmt.Sprint(err) }
 
-// golden holds all messages to testdata/NAME.golden, in the order of the cases' names.
+// golden compares all messages with testdata/NAME.golden, in the order of the cases' names.
 func (m messages) golden(t *testing.T, name string) {
 	t.Helper()
 	var out strings.Builder

@@ -239,7 +239,7 @@ func (o *orders) run(ctx context.Context) {
 			again = time.After(wait)
 			wait = min(2*wait, writeSlowest)
 		} else {
-			wait, told = writeAgain, time.Time{}
+			wait, logged = writeAgain, time.Time{}
 		}
 		select {
 		case <-ctx.Done():
