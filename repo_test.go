@@ -95,9 +95,11 @@ var mayImport = map[string][]string{
 	".":             {},
 	"pkg/classify":  {},
 	"pkg/crs":       {},
-	"pkg/geometry":  {"pkg/classify"},
+	"pkg/geometry":  {"pkg/classify", "pkg/internal/shorten"},
 	"pkg/validity":  {"pkg/geometry/exact", "pkg/geometry/sweep"},
-	"pkg/transform": {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/validity"},
+	"pkg/transform": {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/internal/shorten", "pkg/validity"},
+
+	"pkg/internal/shorten": {},
 
 	"pkg/geometry/exact":    {},
 	"pkg/geometry/sweep":    {"pkg/geometry/exact"},
@@ -106,7 +108,7 @@ var mayImport = map[string][]string{
 	"pkg/geometry/coverage": {"pkg/geometry/exact", "pkg/geometry/noding", "pkg/validity"},
 	"pkg/geometry/repair":   {"pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
 
-	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
+	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/internal/shorten", "pkg/transform", "schemas", "pkg/envelope"},
 	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/keyorder", "internal/recordbatch", "pkg/retrytopics"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},
 

@@ -3,11 +3,11 @@ package envelope
 import (
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -57,19 +57,8 @@ func fault(code classify.Code, rule Rule, path, message, fix string) *transform.
 
 // withValue adds the offending value to a fault.
 func withValue(e *transform.Error, value string) *transform.Error {
-	e.Value = cut(value)
+	e.Value = shorten.Text(value)
 	return e
-}
-
-// maxValueChars is the length to which transform.Error.Value is cut.
-const maxValueChars = 80
-
-func cut(text string) string {
-	text = strings.ToValidUTF8(text[:min(len(text), 4*maxValueChars+4)], "\uFFFD")
-	if utf8.RuneCountInString(text) <= maxValueChars {
-		return text
-	}
-	return string([]rune(text)[:maxValueChars-1]) + "…"
 }
 
 // geometryFault converts the error of a geometry to a *transform.Error.

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // headers are the headers that describe the value.
@@ -31,7 +32,7 @@ func readHeaders(all []kgo.RecordHeader) (headers, error) {
 		}
 		name := strings.ToLower(header.Key)
 		if seen[name] || !utf8.Valid(header.Value) {
-			return h, withValue(fault(classify.CodeEnvelopeMalformed, RuleHeader, "", "the header "+cut(header.Key)+" stands twice or is not UTF-8",
+			return h, withValue(fault(classify.CodeEnvelopeMalformed, RuleHeader, "", "the header "+shorten.Text(header.Key)+" stands twice or is not UTF-8",
 				"send each header of the event once"), string(header.Value))
 		}
 		seen[name] = true

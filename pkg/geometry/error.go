@@ -98,18 +98,6 @@ func (e *Error) FailureStage() classify.Stage {
 	return e.Stage
 }
 
-// maxValueChars is the length to which [Error.Value] is cut.
-const maxValueChars = 80
-
-// cut returns data as valid UTF-8 of at most maxValueChars characters.
-func cut(data []byte) string {
-	text := strings.ToValidUTF8(string(data[:min(len(data), 4*maxValueChars+4)]), "\uFFFD")
-	if runes := []rune(text); len(runes) > maxValueChars {
-		return string(runes[:maxValueChars-1]) + "…"
-	}
-	return text
-}
-
 // encodeFault returns an error of writing.
 func encodeFault(format Format, rule Rule, message string) *Error {
 	return &Error{Code: classify.CodeGeometryStructure, Stage: classify.StageEncode, Format: format, Rule: rule, Message: message,

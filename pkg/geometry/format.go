@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // Format is a form in which a record carries a geometry.
@@ -54,7 +55,7 @@ func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 	default: // as they are
 	}
 	if err != nil {
-		return Geometry{}, &Error{Code: classify.CodeWKBMalformed, Format: format, Rule: RuleTextEncoding, Value: cut(data), Err: err,
+		return Geometry{}, &Error{Code: classify.CodeWKBMalformed, Format: format, Rule: RuleTextEncoding, Value: shorten.Text(data), Err: err,
 			Message: "the bytes are not written as " + string(format) + " wants them: " + err.Error(),
 			Fix:     "hexadecimal has no prefix, base64 is the padded one of RFC 4648 section 4; or name another format"}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // textReader reads well-known text.
@@ -34,7 +35,7 @@ func decodeText(format Format, text []byte, limits Limits) (Geometry, error) {
 	}
 	if r.space(); r.at < len(text) {
 		e := r.fault(r.code, RuleTrailing, r.at, "something follows the geometry", "send one geometry")
-		e.Value = cut(text[r.at:])
+		e.Value = shorten.Text(text[r.at:])
 		return Geometry{}, e
 	}
 	return Geometry{Shape: shape, Z: r.heights(), SRID: srid}, nil
@@ -56,7 +57,7 @@ func (r *textReader) spatialReference() (int32, error) {
 	for end < len(r.text) && '0' <= r.text[end] && r.text[end] <= '9' {
 		end++
 	}
-	srid, err := strconv.ParseInt(string(r.text[r.at:min(end, r.at+maxValueChars)]), 10, 32)
+	srid, err := strconv.ParseInt(string(r.text[r.at:min(end, r.at+shorten.MaxCharacters)]), 10, 32)
 	if err != nil {
 		return 0, r.fault(r.code, RuleSRID, r.at, "the SRID is no number of 31 bits", "write one such as SRID=4326;")
 	}
@@ -246,7 +247,7 @@ func (r *textReader) position(t *tagged) (orb.Point, error) {
 	if !r.atEndOfPosition() {
 		e := r.fault(r.code, RuleDimensions, at, "a position has another number of ordinates than the geometry says", "write "+
 			decimal(t.dims.ordinates())+" numbers, or tag the geometry with Z")
-		e.Value = cut(r.text[at:])
+		e.Value = shorten.Text(r.text[at:])
 		return orb.Point{}, e
 	}
 	return r.keep(x, y, z, false, at)

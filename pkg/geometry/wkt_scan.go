@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // maxNumberBytes bounds one number of well-known text: the longest exact form of a double is shorter.
@@ -27,7 +28,7 @@ func (s *textScanner) unexpected(want string) *Error {
 		got, rule = "something else stands", RuleSyntax
 	}
 	e := s.fault(s.code, rule, s.at, got+" where "+want+" must stand", "write it as OGC 06-103r4 section 7 has it, such as POINT Z (8.5 47.3 440)")
-	e.Value = cut(s.text[s.at:])
+	e.Value = shorten.Text(s.text[s.at:])
 	return e
 }
 
@@ -68,7 +69,7 @@ func (s *textScanner) peekWord() string {
 	for end < len(s.text) && isLetter(s.text[end]) {
 		end++
 	}
-	return string(s.text[s.at:min(end, s.at+maxValueChars)])
+	return string(s.text[s.at:min(end, s.at+shorten.MaxCharacters)])
 }
 
 // word reads a word in any case if it is next.

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // bboxSlack is the tolerance of a bbox, relative to its numbers: writers compute it in their own arithmetic and round
@@ -44,7 +45,7 @@ func (g *gating) boxOrder() error {
 	}
 	e := encoder{}
 	e.numbers(given...)
-	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", cut(string(e.out)), message, "leave it out, or set geometry.bbox: compute or drop")
+	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", shorten.Text(e.out), message, "leave it out, or set geometry.bbox: compute or drop")
 }
 
 // bbox compares the feature's bbox with its geometry (RFC 7946 section 5).
@@ -61,7 +62,7 @@ func (g *gating) bbox() error {
 	}
 	e := encoder{}
 	e.numbers(given...)
-	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", cut(string(e.out)), "the bbox is not that of the geometry",
+	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", shorten.Text(e.out), "the bbox is not that of the geometry",
 		"leave it out, or set geometry.bbox: compute")
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // a time zone means the same on every machine
+
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // compileSource compiles what a rule reads.
@@ -36,7 +38,7 @@ func compileSteps(rule *fieldRule, sets map[string]Set, patterns *patternBudget,
 	switch {
 	case rule.Extract == "":
 	case !patterns.takes(rule.Extract):
-		faults.add(rule.place+".extract", fmt.Sprintf("the pattern is too large (%q): repetitions multiply", cut(rule.Extract)), "repeat fewer times, or look for less")
+		faults.add(rule.place+".extract", fmt.Sprintf("the pattern is too large (%q): repetitions multiply", shorten.Text(rule.Extract)), "repeat fewer times, or look for less")
 	default:
 		compileExtract(rule, faults)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // convert runs a value that is not null through the steps of a rule. The error has no stage and no rule yet.
@@ -68,7 +69,7 @@ func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 			found = rule.pattern.FindStringSubmatch(v.Text())
 		}
 		if found == nil {
-			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the value does not match " + strconv.Quote(cut(rule.Extract)),
+			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the value does not match " + strconv.Quote(shorten.Text(rule.Extract)),
 				Fix: "fix the source or the rule's extract, or set on_error"}
 		}
 		if v = StringValue(found[1]); rule.isNull(v) {
@@ -125,7 +126,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 			Fix: coercionHint(v, rule.Type) + "fix the source, list the value under null_values, or set on_error"}
 	case rule.Type == TypeEnum && !slices.Contains(rule.Values, out.text):
 		return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value is none of the rule's values",
-			Fix: "send one of " + cut(quoteList(rule.Values)) + ", map it, or set on_error"}
+			Fix: "send one of " + shorten.Text(quoteList(rule.Values)) + ", map it, or set on_error"}
 	}
 	return out, nil
 }

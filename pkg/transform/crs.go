@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // wgs84 reports whether a system is WGS 84 in degrees, whatever its name.
@@ -117,16 +118,16 @@ func (f *Feature) unknownCRS(name string, err error) *Error {
 	if unknown, ok := errors.AsType[*crs.UnknownError](err); ok {
 		fix = "send another one, or WGS 84 and no crs member; " + unknown.Fix()
 	}
-	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not supported", fix)
+	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", shorten.Text(name), "the record's coordinate reference system is not supported", fix)
 }
 
 // conflict returns the error for a record that names another system than the config, or two systems.
 func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) *Error {
 	if i > 0 && t.config.Geometry.DeclaredCRS == DeclaredUse {
-		return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", cut(name), "the record names two coordinate reference systems, "+
+		return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", shorten.Text(name), "the record names two coordinate reference systems, "+
 			source.Code()+" first", "send one")
 	}
-	return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", cut(name), "the record names another coordinate reference system than the configured "+
+	return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", shorten.Text(name), "the record names another coordinate reference system than the configured "+
 		source.Code(), "send "+source.Code()+", set geometry.source_crs, or set geometry.declared_crs: use")
 }
 

@@ -3,13 +3,10 @@ package transform
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
-
-// maxValueChars is the length that [Error.Value] is cut to.
-const maxValueChars = 80
 
 // Error is why a record cannot go on, in words for the person who has to fix it. Every error that a [Transformer]
 // returns for a record is one. It is permanent and concerns this record alone.
@@ -61,7 +58,7 @@ func (e *Error) Error() string {
 		b.WriteString(" (line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column) + ")")
 	}
 	if e.Feature != "" {
-		b.WriteString(", feature " + strconv.Quote(cut(e.Feature)))
+		b.WriteString(", feature " + strconv.Quote(shorten.Text(e.Feature)))
 	}
 	if e.Fix != "" {
 		b.WriteString("; " + e.Fix)
@@ -78,16 +75,3 @@ func (e *Error) FailureCode() classify.Code { return e.Code }
 
 // FailureStage returns the stage.
 func (e *Error) FailureStage() classify.Stage { return e.Stage }
-
-// cut returns text as valid UTF-8 of at most maxValueChars characters.
-func cut(text string) string {
-	// A character has at most 4 bytes, so no more than this has to be read.
-	if limit := (maxValueChars + 1) * utf8.UTFMax; len(text) > limit {
-		text = text[:limit]
-	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if utf8.RuneCountInString(text) <= maxValueChars {
-		return text
-	}
-	return string([]rune(text)[:maxValueChars-1]) + "…"
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // The limits of an expression: the nodes of its text, the elements that it creates, the depth and the turns of its
@@ -130,7 +131,7 @@ func (e *expression) run(env any) (Value, error) {
 
 // evalError returns the error for an expression without a result. It has no stage and no rule yet.
 func evalError(err error) *Error {
-	return &Error{Code: classify.CodeExpressionFailed, Message: "the expression has no result: " + cut(err.Error()),
+	return &Error{Code: classify.CodeExpressionFailed, Message: "the expression has no result: " + shorten.Text(err.Error()),
 		Fix: "test for what may be missing (x ?? 0, a?.b), or set on_error"}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm/runtime"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // The library computes with machine integers that overflow silently, cuts texts between bytes although it counts
@@ -231,7 +232,7 @@ func toInt(operands ...any) (any, error) {
 	case string:
 		i, err := strconv.Atoi(x)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no whole number of 64 bits", strconv.Quote(cut(x)))
+			return nil, fmt.Errorf("%s is no whole number of 64 bits", strconv.Quote(shorten.Text(x)))
 		}
 		return i, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // FilteredError tells that the config's filter excludes a feature. That is not a failure: the record is done, and
@@ -18,9 +19,9 @@ type FilteredError struct {
 
 // Error returns one line.
 func (e *FilteredError) Error() string {
-	text := "the filter " + strconv.Quote(cut(e.Expression)) + " leaves the feature out"
+	text := "the filter " + strconv.Quote(shorten.Text(e.Expression)) + " leaves the feature out"
 	if e.Feature != "" {
-		text += ", feature " + strconv.Quote(cut(e.Feature))
+		text += ", feature " + strconv.Quote(shorten.Text(e.Feature))
 	}
 	return text
 }

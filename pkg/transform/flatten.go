@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // write writes a property of the result, which lies depth levels below the one that is flattened. rule is the rule that
@@ -41,8 +42,8 @@ func (m *mapping) add(name string, v Value, rule *fieldRule) error {
 			pointer, line = m.pointer(rule), m.t.config.Lines[rule.place]
 		}
 		return &Error{Code: classify.CodeFlattenConflict, Stage: classify.StageTransform, Rule: string(RuleFlattenedNames),
-			RuleLine: line, Path: pointer, Value: cut(string(v.AppendJSON(nil))), Feature: m.f.IDString(),
-			Message: "two properties would be named " + strconv.Quote(cut(name)),
+			RuleLine: line, Path: pointer, Value: shorten.Text(v.AppendJSON(nil)), Feature: m.f.IDString(),
+			Message: "two properties would be named " + strconv.Quote(shorten.Text(name)),
 			Fix:     "give one of them a field rule, choose another flatten.separator, or set unmapped: drop"}
 	}
 	if m.names != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 const bowTie = `{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]}`
@@ -242,7 +243,7 @@ func TestDecodeHostile(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
 			must.That(t, err != nil, "it is accepted")
 			e := asError(t, err)
-			expect.That(t, e.Code == c.code && len([]rune(e.Value)) <= maxValueChars, "got %s with a value of %d bytes: %v", e.Code, len(e.Value), err)
+			expect.That(t, e.Code == c.code && len([]rune(e.Value)) <= shorten.MaxCharacters, "got %s with a value of %d bytes: %v", e.Code, len(e.Value), err)
 		})
 	}
 }

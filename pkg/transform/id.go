@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // idRule is a compiled [IDRule].
@@ -94,6 +95,6 @@ func (rule *idRule) value(f *Feature) (Value, *Error) {
 		return Value{}, &Error{Code: classify.CodeMissingRequired, Path: path, Message: "the feature has nothing to make its id of", Fix: "send it, or change the id rule"}
 	default: // decided below
 	}
-	return Value{}, &Error{Code: classify.CodeWrongType, Path: path, Value: cut(string(value.AppendJSON(nil))),
+	return Value{}, &Error{Code: classify.CodeWrongType, Path: path, Value: shorten.Text(value.AppendJSON(nil)),
 		Message: "an id is no " + string(value.Kind()), Fix: "take a string or a number for the id"}
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // lineColumn returns the line and the column (in characters) of a byte offset,
@@ -32,7 +33,5 @@ func excerpt(src []byte, start, end int64) string {
 		end = int64(len(src))
 	}
 	start = min(start, int64(len(src)))
-	// cut reads no more than this, so a huge value is not copied.
-	end = min(end, start+(maxValueChars+2)*utf8.UTFMax)
-	return cut(string(src[start:end]))
+	return shorten.Text(src[start:end])
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // Map applies the mapping: fields, flattening, unmapped properties, constants, and winding and precision of the
@@ -152,7 +153,7 @@ func (m *mapping) field(rule *fieldRule) error {
 	}
 	source, blocked := m.find(rule.From)
 	if blocked != nil {
-		return m.unusable(rule, blocked, &Error{Code: classify.CodeWrongType, Message: "the path " + strconv.Quote(cut(rule.From)) +
+		return m.unusable(rule, blocked, &Error{Code: classify.CodeWrongType, Message: "the path " + strconv.Quote(shorten.Text(rule.From)) +
 			" leads through a " + string(blocked.Kind()) + ", not an object", Fix: "fix the source, or the rule's from"})
 	}
 	if source == nil {
@@ -225,7 +226,7 @@ func (m *mapping) missing(rule *fieldRule) error {
 		return m.write(rule.To, rule.fallback, 0, rule)
 	case rule.Required:
 		return m.refuse(rule, nil, &Error{Code: classify.CodeMissingRequired,
-			Message: "the required property " + strconv.Quote(cut(rule.From)) + " is missing", Fix: "send it, or set on_error: default"})
+			Message: "the required property " + strconv.Quote(shorten.Text(rule.From)) + " is missing", Fix: "send it, or set on_error: default"})
 	}
 	return nil
 }
@@ -259,7 +260,7 @@ func (m *mapping) refuse(rule *fieldRule, value *Value, e *Error) *Error {
 	e.Stage, e.Rule, e.Path, e.Feature = classify.StageTransform, rule.place, m.pointer(rule), m.f.IDString()
 	e.RuleLine = m.t.config.Lines[rule.place]
 	if value != nil {
-		e.Value = cut(string(value.AppendJSON(nil)))
+		e.Value = shorten.Text(value.AppendJSON(nil))
 	}
 	return e
 }
@@ -289,5 +290,5 @@ func (rule *fieldRule) source() string {
 	if rule.program != nil {
 		return "result of the expression"
 	}
-	return "property " + strconv.Quote(cut(rule.From))
+	return "property " + strconv.Quote(shorten.Text(rule.From))
 }

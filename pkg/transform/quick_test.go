@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // carefully decodes token by token.
@@ -233,7 +234,7 @@ func checkError(t *testing.T, err error, size int) {
 	var e *Error
 	must.That(t, errors.As(err, &e), "%T is no *Error: %v", err, err)
 	must.That(t, e.Code != "" && e.Stage != "" && e.Rule != "" && e.Message != "" && e.Fix != "", "%+v leaves something out", e)
-	must.That(t, e.Offset >= 0 && e.Offset <= int64(size) && len([]rune(e.Value)) <= maxValueChars, "offset %d of %d, value %q", e.Offset, size, e.Value)
+	must.That(t, e.Offset >= 0 && e.Offset <= int64(size) && len([]rune(e.Value)) <= shorten.MaxCharacters, "offset %d of %d, value %q", e.Offset, size, e.Value)
 }
 
 // FuzzApply: what passes a mapping passes every gate a second time, and its

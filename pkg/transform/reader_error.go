@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // fault is what the code at a place knows about an error. fail adds the rest.
@@ -87,7 +88,7 @@ func (r *reader) describe(err *jsontext.SyntacticError) fault {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return fault{code: classify.CodeDuplicateKey, rule: RuleDuplicateMember,
-			message: "the member " + strconv.Quote(cut(err.JSONPointer.LastToken())) + " occurs twice in one object",
+			message: "the member " + strconv.Quote(shorten.Text(err.JSONPointer.LastToken())) + " occurs twice in one object",
 			fix:     "send each member once"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault{code: classify.CodeTruncatedJSON, rule: RuleTruncated,

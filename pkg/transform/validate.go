@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // Validate checks a mapped feature after enrichment: the required fields of the target exist and are not null, and every
@@ -15,13 +16,13 @@ func (t *Transformer) Validate(f *Feature) error {
 		value := lookupExact(f.Properties, rule.To)
 		switch {
 		case value == nil && rule.Required && !t.isFlattened(f, rule):
-			return t.unfit(f, rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is missing", "")
+			return t.unfit(f, rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(shorten.Text(rule.To))+" is missing", "")
 		case value == nil:
 		case value.IsNull() && rule.Required:
-			return t.unfit(f, rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is null", "")
+			return t.unfit(f, rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(shorten.Text(rule.To))+" is null", "")
 		case !value.IsNull() && !rule.fits(*value):
-			return t.unfit(f, rule, classify.CodeWrongType, RuleFieldType, "the field "+strconv.Quote(cut(rule.To))+" is a "+
-				string(value.Kind())+", not of type "+string(rule.Type), cut(string(value.AppendJSON(nil))))
+			return t.unfit(f, rule, classify.CodeWrongType, RuleFieldType, "the field "+strconv.Quote(shorten.Text(rule.To))+" is a "+
+				string(value.Kind())+", not of type "+string(rule.Type), shorten.Text(value.AppendJSON(nil)))
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
 // People write numbers with a character between groups of three digits, and some with a comma before the decimals. A rule
@@ -21,10 +23,10 @@ func compileWritten(rule *fieldRule, faults *faultList) {
 		faults.add(rule.place+".type", "thousands and decimal are for numbers", "set type: number, integer or decimal")
 	}
 	if rule.Thousands != "" && !slices.Contains(groupings(), rule.Thousands) {
-		faults.add(rule.place+".thousands", strconv.Quote(cut(rule.Thousands))+" is no character that stands between groups of digits", "write one of "+quoteList(groupings()))
+		faults.add(rule.place+".thousands", strconv.Quote(shorten.Text(rule.Thousands))+" is no character that stands between groups of digits", "write one of "+quoteList(groupings()))
 	}
 	if rule.Decimal != "" && rule.Decimal != "." && rule.Decimal != "," {
-		faults.add(rule.place+".decimal", strconv.Quote(cut(rule.Decimal))+" is no decimal character", `write "," or "."`)
+		faults.add(rule.place+".decimal", strconv.Quote(shorten.Text(rule.Decimal))+" is no decimal character", `write "," or "."`)
 	}
 	if rule.decimalMark() == rule.Thousands {
 		faults.add(rule.place+".thousands", strconv.Quote(rule.Thousands)+" stands before the decimals", "name another character, or set decimal")
