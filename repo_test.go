@@ -97,9 +97,11 @@ var mayImport = map[string][]string{
 	"pkg/crs":       {},
 	"pkg/geometry":  {"pkg/classify", "pkg/internal/shorten"},
 	"pkg/validity":  {"pkg/geometry/exact", "pkg/geometry/sweep"},
-	"pkg/transform": {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/internal/shorten", "pkg/validity"},
+	"pkg/transform": {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/internal/shorten", "pkg/transform", "pkg/validity"},
 
 	"pkg/internal/shorten": {},
+
+	"pkg/transform/internal/numbers": {},
 
 	"pkg/geometry/exact":    {},
 	"pkg/geometry/sweep":    {"pkg/geometry/exact"},

@@ -3,6 +3,8 @@ package transform
 import (
 	"slices"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // Canonical returns the canonical bytes of a feature's source ID, geometry and attributes, for the content hash. Two
@@ -33,7 +35,7 @@ func AppendCanonical(dst []byte, f *Feature) []byte {
 func appendCanonical(dst []byte, v Value) []byte {
 	switch v.token {
 	case '0':
-		return appendDecimal(dst, v.text)
+		return numbers.AppendCanonical(dst, v.text)
 	case '[':
 		dst = append(dst, '[')
 		for i, item := range v.container.items {

@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // a time zone means the same on every machine
 
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // compileSource compiles what a rule reads.
@@ -249,5 +250,24 @@ func checkReachable(rule *fieldRule, faults *faultList) {
 		if _, e := rule.typed(value); e != nil {
 			faults.add(rule.place+".map."+name, "what it is mapped to can never be a field of type "+string(rule.Type), "write a value of the type")
 		}
+	}
+}
+
+// compileWritten checks how a rule's source writes numbers.
+func compileWritten(rule *fieldRule, faults *faultList) {
+	if rule.Thousands == "" && rule.Decimal == "" {
+		return
+	}
+	if rule.Type != TypeInteger && rule.Type != TypeNumber && rule.Type != TypeDecimal {
+		faults.add(rule.place+".type", "thousands and decimal are for numbers", "set type: number, integer or decimal")
+	}
+	if rule.Thousands != "" && !slices.Contains(numbers.Groupings(), rule.Thousands) {
+		faults.add(rule.place+".thousands", strconv.Quote(shorten.Text(rule.Thousands))+" is no character that stands between groups of digits", "write one of "+quoteList(numbers.Groupings()))
+	}
+	if rule.Decimal != "" && rule.Decimal != "." && rule.Decimal != "," {
+		faults.add(rule.place+".decimal", strconv.Quote(shorten.Text(rule.Decimal))+" is no decimal character", `write "," or "."`)
+	}
+	if rule.written().Mark() == rule.Thousands {
+		faults.add(rule.place+".thousands", strconv.Quote(rule.Thousands)+" stands before the decimals", "name another character, or set decimal")
 	}
 }

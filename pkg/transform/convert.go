@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // convert runs a value that is not null through the steps of a rule. The error has no stage and no rule yet.
@@ -107,7 +108,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 		return out, nil
 	}
 	if (rule.Thousands != "" || rule.Decimal != "") && v.Kind() == KindString {
-		plain, ok := rule.plainNumber(v.text)
+		plain, ok := rule.written().Plain(v.text)
 		if !ok {
 			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string is no number as the rule's thousands and decimal say",
 				Fix: "fix the source or the rule's thousands and decimal, list the value under null_values, or set on_error"}
@@ -116,7 +117,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	}
 	out, ok := coerce(v, rule.Type)
 	switch {
-	case !ok && isNumberType(rule.Type) && v.Kind() == KindString && separatedNumber(v.text):
+	case !ok && isNumberType(rule.Type) && v.Kind() == KindString && numbers.IsSeparated(v.text):
 		return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string cannot become a field of type " + string(rule.Type),
 			Fix: "say how the source writes numbers by the rule's thousands and decimal, fix the source, or set on_error"}
 	case !ok && rule.Type == TypeInteger && isTooLong(v):
@@ -143,6 +144,11 @@ func coercionHint(v Value, t Type) string {
 	return ""
 }
 
+// written returns how the source of the rule writes numbers.
+func (rule *fieldRule) written() numbers.Written {
+	return numbers.Written{Thousands: rule.Thousands, Decimal: rule.Decimal}
+}
+
 func isNumberType(t Type) bool { return t == TypeInteger || t == TypeNumber || t == TypeDecimal }
 
 // isTooLong reports whether a value is a whole number that does not fit 64 bits.
@@ -151,9 +157,7 @@ func isTooLong(v Value) bool {
 	if !ok {
 		return false
 	}
-	form := appendDecimal(nil, number.text)
-	_, power, found := cutExponent(string(form))
-	return !found || power[0] != '-'
+	return numbers.IsWhole(number.text)
 }
 
 // fits reports whether a value already is of the rule's type.
@@ -163,7 +167,7 @@ func (rule *fieldRule) fits(v Value) bool {
 
 // converted converts units.
 func (rule *fieldRule) converted(v Value) (Value, *Error) {
-	x := parseDouble(v.text)
+	x := numbers.Double(v.text)
 	out := NumberValue(rule.units.convert(x))
 	if out.IsNull() {
 		return v, &Error{Code: classify.CodeNumberRange, Message: "the number in " + rule.Units.To + " is beyond a double", Fix: "fix the source, or set on_error"}

@@ -1,12 +1,16 @@
 package transform
 
-import "github.com/paulmach/orb"
+import (
+	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+)
 
 // scanFast reads the coordinates member like [decoder.scan], but directly from the bytes. It only succeeds if there is
 // no fault: arrays of positions of two or three short numbers, evenly nested, within every limit. Otherwise it returns
 // false and has no effect; scan then reports the fault and its place.
 func (d *decoder) scanFast() bool {
-	if d.decoder.StackDepth()+maxLevels > d.limits.MaxDepth || min(d.limits.MaxNumberBytes, d.limits.MaxLiteralBytes) < shortBytes {
+	if d.decoder.StackDepth()+maxLevels > d.limits.MaxDepth || min(d.limits.MaxNumberBytes, d.limits.MaxLiteralBytes) < numbers.ShortBytes {
 		return false
 	}
 	s := coordinateScan{decoder: d, cursor: cursor{src: d.src, at: int(d.offset())}}
@@ -73,7 +77,7 @@ func (s *coordinateScan) position(level int, start int64) bool {
 	n := 0
 	for {
 		s.next()
-		f, rest, ok := scanShort(s.src[s.at:])
+		f, rest, ok := numbers.ScanShort(s.src[s.at:])
 		if !ok || n == len(ordinates) {
 			return false
 		}

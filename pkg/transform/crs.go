@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // wgs84 reports whether a system is WGS 84 in degrees, whatever its name.
@@ -158,8 +159,8 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 
 // positionText writes a position for [Error.Value].
 func positionText(x, y float64) string {
-	text := append(appendFloat([]byte{'['}, x), ',')
-	return string(append(appendFloat(text, y), ']'))
+	text := append(numbers.AppendFloat([]byte{'['}, x), ',')
+	return string(append(numbers.AppendFloat(text, y), ']'))
 }
 
 // candidates names the systems that a position may be in, or returns "".

@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // Encode writes a feature as GeoJSON (RFC 7946), compact and byte-stable: one
@@ -187,14 +188,14 @@ func (e *encoder) number(n float64) { e.out = e.appendNumber(e.out, n) }
 
 // appendNumber appends a number, and records one that has no GeoJSON form.
 func (e *encoder) appendNumber(dst []byte, n float64) []byte {
-	if short, ok := appendShort(dst, n); ok {
+	if short, ok := numbers.AppendShort(dst, n); ok {
 		return short
 	}
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		e.breakWith(RuleNotFinite, "an ordinate is not finite")
 		return dst
 	}
-	return appendFloat(dst, n)
+	return numbers.AppendFloat(dst, n)
 }
 
 // appendArray appends a JSON array of what each appends.

@@ -12,6 +12,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // The limits of an expression: the nodes of its text, the elements that it creates, the depth and the turns of its
@@ -142,13 +143,13 @@ func plainValue(v Value) any {
 	case KindBoolean:
 		return v.Bool()
 	case KindNumber:
-		if i, ok := parseInteger(v.text); ok {
+		if i, ok := numbers.Integer(v.text); ok {
 			return int(i)
 		}
 		if whole, ok := asBigWhole(v.text); ok {
 			return whole
 		}
-		return parseDouble(v.text)
+		return numbers.Double(v.text)
 	case KindString:
 		return v.text
 	case KindArray:

@@ -12,6 +12,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/vm/runtime"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // bigWhole is a whole number of a record that does not fit 64 bits, such as an S2 cell ID. An expression may pass it on,
@@ -22,7 +23,7 @@ type bigWhole struct{ digits string }
 // bigWholeName is what messages call the type.
 const bigWholeName = "a whole number of more than 64 bits"
 
-// asBigWhole returns a number that parseInteger does not accept, if its text is that of a whole number: digits, and
+// asBigWhole returns a number that numbers.Integer does not accept, if its text is that of a whole number: digits, and
 // after a point only zeros. A text with a point that is exactly a double is the form in which programs write doubles.
 func asBigWhole(text string) (number bigWhole, ok bool) {
 	digits, decimals, hasPoint := strings.Cut(text, ".")
@@ -30,7 +31,7 @@ func asBigWhole(text string) (number bigWhole, ok bool) {
 		return bigWhole{}, false
 	}
 	number = bigWhole{digits}
-	return number, !hasPoint || !number.is(parseDouble(digits))
+	return number, !hasPoint || !number.is(numbers.Double(digits))
 }
 
 // is reports whether the number is exactly a double.
@@ -106,7 +107,7 @@ func isConstants(n ast.Node) bool {
 // toFloat returns the double nearest to a number or a text.
 func toFloat(operands ...any) (any, error) {
 	if whole, isWhole := operands[0].(bigWhole); isWhole {
-		return parseDouble(whole.digits), nil
+		return numbers.Double(whole.digits), nil
 	}
 	return computed(operands[0], nil, "made a double", func(a, _ any) any { return builtin.Float(a) })
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // Feature is one decoded GeoJSON Feature (RFC 7946 section 3.2). A [Transformer] creates it. Several goroutines may read
@@ -122,9 +123,9 @@ func (f *Feature) BBoxString() string {
 		}
 	}
 	var buffer [4 * 24]byte
-	text := appendFloat(buffer[:0], low[0])
+	text := numbers.AppendFloat(buffer[:0], low[0])
 	for _, ordinate := range [...]float64{low[1], high[0], high[1]} {
-		text = appendFloat(append(text, ','), ordinate)
+		text = numbers.AppendFloat(append(text, ','), ordinate)
 	}
 	return string(text)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -137,7 +138,7 @@ func (g *gating) heights() error {
 	case DimensionRejectZ:
 		if z != nil {
 			i := max(0, slices.IndexFunc(z, func(z float64) bool { return !math.IsNaN(z) }))
-			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), string(appendFloat(nil, z[i])),
+			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), string(numbers.AppendFloat(nil, z[i])),
 				"a position has a height", "send longitude and latitude only, or set geometry.dimension: drop_z")
 		}
 	case DimensionRequireZ:

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // repair replaces an invalid geometry by a valid one, or refuses the feature. The flag has the area of the rings before,
@@ -62,7 +63,7 @@ func costOf(result *repair.Result) string {
 }
 
 // areaText writes an area.
-func areaText(area float64) string { return string(appendFloat(nil, area)) }
+func areaText(area float64) string { return string(numbers.AppendFloat(nil, area)) }
 
 // earthRadius is the mean radius of the Earth in kilometres (IUGG).
 const earthRadius = 6371.0088

@@ -3,6 +3,8 @@ package transform
 import (
 	"bytes"
 	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // The members that a Feature or a geometry may have on the quick way, each once.
@@ -141,7 +143,7 @@ func (q *quickScan) bbox() ([]float64, bool) {
 			return bbox, len(bbox) == 4 || len(bbox) == 6
 		}
 		q.next()
-		ordinate, rest, ok := scanShort(q.src[q.at:])
+		ordinate, rest, ok := numbers.ScanShort(q.src[q.at:])
 		if !ok {
 			return nil, false
 		}

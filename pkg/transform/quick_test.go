@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // carefully decodes token by token.
@@ -200,7 +201,7 @@ func seed(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	seed(f)
 	tr := must.Get(New(Config{}))(f)
-	careful := must.Get(New(Config{Limits: Limits{MaxNumberBytes: shortBytes - 1}}))(f)
+	careful := must.Get(New(Config{Limits: Limits{MaxNumberBytes: numbers.ShortBytes - 1}}))(f)
 	f.Fuzz(func(t *testing.T, record []byte) {
 		before := bytes.Clone(record)
 		feature, err := tr.Decode(record)
@@ -282,12 +283,12 @@ func FuzzCanonical(f *testing.F) {
 		if err != nil || v.Kind() != KindNumber {
 			return
 		}
-		form := appendDecimal(nil, v.Text())
+		form := numbers.AppendCanonical(nil, v.Text())
 		again := must.Get(ParseValue(form))(t)
-		twice := appendDecimal(nil, again.Text())
+		twice := numbers.AppendCanonical(nil, again.Text())
 		must.That(t, bytes.Equal(form, twice), "%s has the form %s, and that %s", literal, form, twice)
-		a, okA := parseInteger(v.Text())
-		b, okB := parseInteger(string(form))
+		a, okA := numbers.Integer(v.Text())
+		b, okB := numbers.Integer(string(form))
 		must.That(t, a == b && okA == okB, "%s is %d, %v; its form %s is %d, %v", literal, a, okA, form, b, okB)
 	})
 }

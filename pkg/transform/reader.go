@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // reader walks the tokens of one JSON text once. It checks each limit on the token, before it builds the value. Strings
@@ -143,7 +144,7 @@ func (r *reader) value() (Value, error) {
 		return Value{token: '"', text: s}, err
 	case '0':
 		literal, start, err := r.number()
-		if err == nil && beyondDouble(literal) {
+		if err == nil && numbers.BeyondDouble(literal) {
 			err = r.numberRange(start)
 		}
 		return Value{token: '0', text: literal}, err

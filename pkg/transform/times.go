@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // Formats of times that are not patterns.
@@ -188,9 +190,9 @@ func sameWall(t, wall time.Time) bool {
 // readUnix reads seconds or milliseconds since 1970, optionally with a fraction. It computes with the written digits: as
 // a double, 1700000000.123 seconds are a microsecond less. It cuts off what is below a nanosecond.
 func readUnix(text string, milliseconds bool) (time.Time, error) {
-	literal, ok := numberLiteral(text)
+	literal, ok := numbers.FromText(text)
 	if ok {
-		literal, ok = decimalLiteral(literal)
+		literal, ok = numbers.WithoutExponent(literal)
 	}
 	exact, isNumber := new(big.Rat).SetString(literal)
 	if !ok || !isNumber {
@@ -200,7 +202,7 @@ func readUnix(text string, milliseconds bool) (time.Time, error) {
 	if milliseconds {
 		perUnit = int64(time.Millisecond)
 	}
-	if seconds := parseDouble(literal) * float64(perUnit) / float64(time.Second); seconds < -1e12 || seconds > 1e12 {
+	if seconds := numbers.Double(literal) * float64(perUnit) / float64(time.Second); seconds < -1e12 || seconds > 1e12 {
 		return time.Time{}, errTimeYear
 	}
 	exact.Mul(exact, new(big.Rat).SetInt64(perUnit))

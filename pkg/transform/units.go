@@ -3,7 +3,6 @@ package transform
 import (
 	"math"
 	"slices"
-	"strconv"
 )
 
 // unit is the relation of a unit to the base of its quantity: base = (x + shift) * up / down. The factors are whole
@@ -72,10 +71,4 @@ func (c conversion) convert(x float64) float64 {
 		x += c.offset
 	}
 	return x / c.down
-}
-
-// parseDouble reads a JSON number, which is within the range of a double.
-func parseDouble(literal string) float64 {
-	f, _ := strconv.ParseFloat(literal, 64)
-	return f
 }

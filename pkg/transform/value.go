@@ -5,8 +5,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // Kind is the JSON type of a [Value].
@@ -70,7 +73,7 @@ func NumberValue(f float64) Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return NullValue()
 	}
-	return Value{token: '0', text: string(appendFloat(nil, f))}
+	return Value{token: '0', text: string(numbers.AppendFloat(nil, f))}
 }
 
 // ArrayValue returns an array of items. It does not copy them.
@@ -274,4 +277,12 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// validUTF8 returns s with every byte that is not UTF-8 replaced.
+func validUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -1,5 +1,7 @@
 package transform
 
+import "github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+
 // Violation is a rule of OGC Simple Features that a geometry breaks, and the place.
 type Violation struct {
 	// Rule is the rule; see [Rules].
@@ -19,7 +21,7 @@ type Violation struct {
 func (v *Violation) Error() string {
 	text := v.Rule.sentence()
 	if v.HasLocation {
-		text += " near " + string(appendFloat(append(appendFloat(nil, v.X), ' '), v.Y))
+		text += " near " + string(numbers.AppendFloat(append(numbers.AppendFloat(nil, v.X), ' '), v.Y))
 	}
 	return text
 }
@@ -28,7 +30,7 @@ func (v *Violation) Error() string {
 func (v *Violation) Reason() string {
 	reason := string(v.Rule)
 	if v.HasLocation {
-		reason += " near " + string(appendFloat(append(appendFloat(nil, v.X), ' '), v.Y))
+		reason += " near " + string(numbers.AppendFloat(append(numbers.AppendFloat(nil, v.X), ' '), v.Y))
 	}
 	return reason + " (" + v.Path + ")"
 }

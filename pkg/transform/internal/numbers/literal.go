@@ -1,29 +1,28 @@
-package transform
+package numbers
 
 import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// appendFloat appends the shortest form that reads back as f (ECMA-262 section
+// AppendFloat appends the shortest form that reads back as f (ECMA-262 section
 // 7.1.12.1, as RFC 8785 has it). Negative zero is written as 0.
-func appendFloat(dst []byte, f float64) []byte {
+func AppendFloat(dst []byte, f float64) []byte {
 	if f == 0 {
 		return append(dst, '0')
 	}
-	if short, ok := appendShort(dst, f); ok {
+	if short, ok := AppendShort(dst, f); ok {
 		return short
 	}
 	return jsontext.AppendFloat(dst, f, 64)
 }
 
-// beyondDouble reports whether a JSON number is outside of the range of a double. RFC 8259 section 6 calls such numbers
+// BeyondDouble reports whether a JSON number is outside of the range of a double. RFC 8259 section 6 calls such numbers
 // not interoperable. Without an exponent it takes 309 digits.
-func beyondDouble(literal string) bool {
+func BeyondDouble(literal string) bool {
 	if len(literal) < 309 && strings.IndexByte(literal, 'e') < 0 && strings.IndexByte(literal, 'E') < 0 {
 		return false
 	}
@@ -31,10 +30,10 @@ func beyondDouble(literal string) bool {
 	return err != nil
 }
 
-// appendDecimal appends the canonical form of a JSON number: its digits without leading or trailing zeros, and a power
+// AppendCanonical appends the canonical form of a JSON number: its digits without leading or trailing zeros, and a power
 // of ten if there is one. Two numbers have the same form exactly when they are equal, whatever their size: 1200, 1.2e3
 // and 1200.0 are 12e2, and 9007199254740993 is not 9007199254740992.
-func appendDecimal(dst []byte, literal string) []byte {
+func AppendCanonical(dst []byte, literal string) []byte {
 	start := len(dst)
 	if literal[0] == '-' {
 		dst = append(dst, '-')
@@ -78,9 +77,9 @@ func appendDecimal(dst []byte, literal string) []byte {
 	return dst
 }
 
-// parseInteger returns the whole number that a JSON number is, however it is written: 12, 12.0 and 1.2e1. It returns
+// Integer returns the whole number that a JSON number is, however it is written: 12, 12.0 and 1.2e1. It returns
 // false for a fraction and beyond 64 bits.
-func parseInteger(literal string) (int64, bool) {
+func Integer(literal string) (int64, bool) {
 	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return i, true
 	}
@@ -88,7 +87,7 @@ func parseInteger(literal string) (int64, bool) {
 		return 0, false
 	}
 	var buffer [64]byte
-	form := string(appendDecimal(buffer[:0], literal))
+	form := string(AppendCanonical(buffer[:0], literal))
 	digits, power, found := strings.Cut(form, "e")
 	if found {
 		zeros, err := strconv.Atoi(power)
@@ -103,10 +102,14 @@ func parseInteger(literal string) (int64, bool) {
 	return 0, false
 }
 
-// validUTF8 returns s with every byte that is not UTF-8 replaced.
-func validUTF8(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+// Double returns the double of a JSON number, which must be within the range of a double.
+func Double(literal string) float64 {
+	f, _ := strconv.ParseFloat(literal, 64)
+	return f
+}
+
+// IsWhole reports whether a JSON number is a whole number, of any size.
+func IsWhole(literal string) bool {
+	_, power, found := cutExponent(string(AppendCanonical(nil, literal)))
+	return !found || power[0] != '-'
 }

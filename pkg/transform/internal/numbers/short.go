@@ -1,4 +1,4 @@
-package transform
+package numbers
 
 import (
 	"encoding/binary"
@@ -11,15 +11,15 @@ import (
 // below 2^53 divided by a power of ten up to 10^22 is that double, because both are exact and division rounds once (W.
 // D. Clinger, How to read floating point numbers accurately, 1990).
 
-// shortBytes is longer than any short number.
-const shortBytes = 40
+// ShortBytes is longer than any short number.
+const ShortBytes = 40
 
 // maxExact is the first whole number with more than 15 digits.
 const maxExact = 1e15
 
-// appendShort appends f in its shortest form if it has up to 7 decimals, or up to 15 digits of which 10 are decimals. It
+// AppendShort appends f in its shortest form if it has up to 7 decimals, or up to 15 digits of which 10 are decimals. It
 // returns false if f may be longer or needs an exponent.
-func appendShort(dst []byte, f float64) ([]byte, bool) {
+func AppendShort(dst []byte, f float64) ([]byte, bool) {
 	size := math.Abs(f)
 	if !(size >= 1e-6 && size < 1e7) {
 		return dst, false
@@ -108,9 +108,9 @@ func appendFixed(dst []byte, units uint64, decimals int) []byte {
 	return append(dst, digits[at:]...)
 }
 
-// scanShort reads a JSON number of up to 15 digits without exponent at the start of text, and returns the rest. It
+// ScanShort reads a JSON number of up to 15 digits without exponent at the start of text, and returns the rest. It
 // returns false for any other text.
-func scanShort(text []byte) (f float64, rest []byte, ok bool) {
+func ScanShort(text []byte) (f float64, rest []byte, ok bool) {
 	i := 0
 	negative := len(text) > 0 && text[0] == '-'
 	if negative {
