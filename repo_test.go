@@ -102,6 +102,8 @@ var mayImport = map[string][]string{
 	"pkg/internal/shorten": {},
 
 	"pkg/transform/internal/numbers": {},
+	"pkg/transform/internal/times":   {"pkg/transform/internal/numbers"},
+	"pkg/transform/internal/units":   {},
 
 	"pkg/geometry/exact":    {},
 	"pkg/geometry/sweep":    {"pkg/geometry/exact"},

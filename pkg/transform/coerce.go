@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/times"
 )
 
 // isOfType reports whether a value already is of a type. Every value is of the empty type.
@@ -30,9 +32,9 @@ func isOfType(v Value, want Type) bool {
 		literal, ok := numbers.WithoutExponent(v.text)
 		return ok && literal == v.text
 	case TypeDate:
-		return v.Kind() == KindString && isDate(v.text)
+		return v.Kind() == KindString && times.IsDate(v.text)
 	case TypeDateTime:
-		return v.Kind() == KindString && isDateTime(v.text)
+		return v.Kind() == KindString && times.IsDateTime(v.text)
 	case TypeEnum:
 		return v.Kind() == KindString // [fieldRule.fits] checks the words
 	case TypeArray:
@@ -42,6 +44,9 @@ func isOfType(v Value, want Type) bool {
 	}
 	return true
 }
+
+// ParseRFC3339 reads a time of RFC 3339, section 5.6: with an offset of at most 23:59.
+func ParseRFC3339(text string) (time.Time, error) { return times.ParseRFC3339(text) }
 
 // coerce converts a value that is not null to a type. It returns false where that would require a guess:
 //
@@ -53,7 +58,7 @@ func isOfType(v Value, want Type) bool {
 //	enum     as string
 //	array, object  from nothing else
 //
-// [clock] converts dates.
+// [times.Clock] converts dates.
 func coerce(v Value, want Type) (Value, bool) {
 	switch want {
 	case TypeString, TypeEnum:

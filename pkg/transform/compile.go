@@ -3,6 +3,9 @@ package transform
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/switchback-geo/switchback/pkg/transform/internal/times"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/units"
 )
 
 // fieldRule is a compiled [Field]: its words are checked, default and null words are values, patterns and expressions
@@ -16,8 +19,8 @@ type fieldRule struct {
 	program  *expression
 	pattern  *regexp.Regexp
 	table    map[string]Value
-	clock    *clock
-	units    *conversion
+	clock    *times.Clock
+	units    *units.Conversion
 	keys     Set
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/times"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/units"
 )
 
 // compileSource compiles what a rule reads.
@@ -108,17 +110,17 @@ func compileClock(rule *fieldRule, faults *faultList) {
 		}
 		return
 	}
-	rule.clock = &clock{}
+	rule.clock = &times.Clock{}
 	formats := rule.Formats
 	switch {
 	case len(formats) > 0:
 	case rule.Type == TypeDate:
 		formats = []string{"%Y-%m-%d"}
 	default:
-		formats = []string{formatRFC3339}
+		formats = []string{times.RFC3339}
 	}
 	for i, text := range formats {
-		format, err := compileTimeFormat(text)
+		format, err := times.ParseFormat(text)
 		if err != nil {
 			faults.add(fmt.Sprintf("%s.formats[%d]", rule.place, i), err.Error(), "write rfc3339, unix, unix_ms, or a pattern such as %d.%m.%Y %H:%M")
 			continue
@@ -126,7 +128,7 @@ func compileClock(rule *fieldRule, faults *faultList) {
 		if slices.Index(formats, text) < i {
 			faults.add(fmt.Sprintf("%s.formats[%d]", rule.place, i), strconv.Quote(text)+" is listed already", "take it away")
 		}
-		rule.clock.formats = append(rule.clock.formats, format)
+		rule.clock.Formats = append(rule.clock.Formats, format)
 	}
 	if rule.TimeZone == "" {
 		return
@@ -136,7 +138,7 @@ func compileClock(rule *fieldRule, faults *faultList) {
 		faults.add(rule.place+".time_zone", strconv.Quote(rule.TimeZone)+" is no time zone", "write a name of the IANA data base, such as Europe/Zurich or UTC")
 		return
 	}
-	rule.clock.zone = zone
+	rule.clock.Zone = zone
 }
 
 // compileValues checks the words of an enum.
@@ -155,35 +157,26 @@ func compileValues(rule *fieldRule, faults *faultList) {
 }
 
 func compileUnits(rule *fieldRule, faults *faultList) {
-	from, known := findUnit(rule.Units.From)
+	from, known := units.Find(rule.Units.From)
 	if !known {
-		faults.add(rule.place+".units.from", strconv.Quote(rule.Units.From)+" is no unit", "write one of "+unitWords())
+		faults.add(rule.place+".units.from", strconv.Quote(rule.Units.From)+" is no unit", "write one of "+strings.Join(units.Names(), ", "))
 	}
-	to, both := findUnit(rule.Units.To)
+	to, both := units.Find(rule.Units.To)
 	if !both {
-		faults.add(rule.place+".units.to", strconv.Quote(rule.Units.To)+" is no unit", "write one of "+unitWords())
+		faults.add(rule.place+".units.to", strconv.Quote(rule.Units.To)+" is no unit", "write one of "+strings.Join(units.Names(), ", "))
 	}
 	switch {
 	case !known || !both:
-	case from.quantity != to.quantity:
-		faults.add(rule.place+".units", fmt.Sprintf("%s is a unit of %s, and %s one of %s", from.name, from.quantity, to.name, to.quantity), "write two units of one quantity")
+	case from.Quantity != to.Quantity:
+		faults.add(rule.place+".units", fmt.Sprintf("%s is a unit of %s, and %s one of %s", from.Name, from.Quantity, to.Name, to.Quantity), "write two units of one quantity")
 	case from == to:
 		faults.add(rule.place+".units", "both units are the same", "take units away")
 	}
 	if rule.Type != TypeNumber {
 		faults.add(rule.place+".units", "only a number has units", "set type: number")
 	}
-	conversion := conversionOf(from, to)
+	conversion := units.Between(from, to)
 	rule.units = &conversion
-}
-
-// unitWords lists the units for a message.
-func unitWords() string {
-	var words []string
-	for _, u := range unitTable() {
-		words = append(words, u.name)
-	}
-	return strings.Join(words, ", ")
 }
 
 // compileReference finds the set of a rule.

@@ -96,16 +96,16 @@ func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 // typed coerces a value to the rule's type.
 func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	if rule.Type == TypeDate || rule.Type == TypeDateTime {
-		read := rule.clock.date
+		read := rule.clock.Date
 		if rule.Type == TypeDateTime {
-			read = rule.clock.datetime
+			read = rule.clock.DateTime
 		}
-		out, err := read(v)
+		out, err := read(v.Text())
 		if err != nil {
 			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " +
 				string(rule.Type) + ": " + err.Error(), Fix: "fix the source, extend the rule's formats or set its time_zone, or set on_error"}
 		}
-		return out, nil
+		return StringValue(out), nil
 	}
 	if (rule.Thousands != "" || rule.Decimal != "") && v.Kind() == KindString {
 		plain, ok := rule.written().Plain(v.text)
@@ -168,7 +168,7 @@ func (rule *fieldRule) fits(v Value) bool {
 // converted converts units.
 func (rule *fieldRule) converted(v Value) (Value, *Error) {
 	x := numbers.Double(v.text)
-	out := NumberValue(rule.units.convert(x))
+	out := NumberValue(rule.units.Convert(x))
 	if out.IsNull() {
 		return v, &Error{Code: classify.CodeNumberRange, Message: "the number in " + rule.Units.To + " is beyond a double", Fix: "fix the source, or set on_error"}
 	}

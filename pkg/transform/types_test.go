@@ -237,19 +237,6 @@ func checkFault(t *testing.T, err error, path string) {
 	expect.That(t, len(faults.Faults) == 1 && faults.Faults[0].Path == path && faults.Faults[0].Fix != "", "got %v, want one at %s", err, path)
 }
 
-func TestUnits_every_unit_converts_back(t *testing.T) {
-	for _, from := range unitTable() {
-		for _, to := range unitTable() {
-			if from.quantity != to.quantity {
-				continue
-			}
-			there, back := conversionOf(from, to), conversionOf(to, from)
-			x := back.convert(there.convert(12.5))
-			expect.That(t, x >= 12.499999999 && x <= 12.500000001, "%s: 12.5 %s are %v after %s", from.quantity, from.name, x, to.name)
-		}
-	}
-}
-
 // A time counted from 1970 is the one that its digits say.
 func TestUnixTimes_S0_10_exact(t *testing.T) {
 	for format, cases := range map[string]map[string]string{

@@ -1,25 +1,26 @@
-package transform
+// Package units converts numbers between units of measurement.
+package units
 
 import (
 	"math"
 	"slices"
 )
 
-// unit is the relation of a unit to the base of its quantity: base = (x + shift) * up / down. The factors are whole
+// Unit is the relation of a unit to the base of its quantity: base = (x + shift) * up / down. The factors are whole
 // numbers where the definition is exact, so that round values stay round.
-type unit struct {
-	name, quantity  string
+type Unit struct {
+	Name, Quantity  string
 	up, down, shift float64
 }
 
-// unitTable is the closed list of units.
+// table is the closed list of units.
 //
 // Sources: BIPM, The International System of Units, 9th edition (2019), tables 4
 // and 8; NIST SP 811 (2008), appendix B.8, for what is not metric. The
 // international foot is 0.3048 m exactly, the US survey foot 1200/3937 m (NIST
 // retired it in 2022, and older State Plane data has it).
-func unitTable() []unit {
-	return []unit{
+func table() []Unit {
+	return []Unit{
 		{"m", "length", 1, 1, 0}, {"mm", "length", 1, 1000, 0}, {"cm", "length", 1, 100, 0}, {"km", "length", 1000, 1, 0},
 		{"in", "length", 254, 10000, 0}, {"ft", "length", 3048, 10000, 0}, {"us_ft", "length", 1200, 3937, 0},
 		{"yd", "length", 9144, 10000, 0}, {"mi", "length", 1609344, 1000, 0}, {"nmi", "length", 1852, 1, 0},
@@ -44,29 +45,38 @@ func unitTable() []unit {
 	}
 }
 
-// findUnit returns the unit with a name. Case matters.
-func findUnit(name string) (unit, bool) {
-	table := unitTable()
-	i := slices.IndexFunc(table, func(u unit) bool { return u.name == name })
-	if i < 0 {
-		return unit{}, false
+// Names lists the units.
+func Names() []string {
+	var names []string
+	for _, u := range table() {
+		names = append(names, u.Name)
 	}
-	return table[i], true
+	return names
 }
 
-// conversion converts numbers from one unit to another: (x * up + offset) / down.
-type conversion struct{ up, down, offset float64 }
+// Find returns the unit with a name. Case matters.
+func Find(name string) (Unit, bool) {
+	all := table()
+	i := slices.IndexFunc(all, func(u Unit) bool { return u.Name == name })
+	if i < 0 {
+		return Unit{}, false
+	}
+	return all[i], true
+}
 
-// conversionOf returns the conversion between two units of one quantity.
-func conversionOf(from, to unit) conversion {
-	c := conversion{up: from.up * to.down, down: from.down * to.up}
+// Conversion converts numbers from one unit to another: (x * up + offset) / down.
+type Conversion struct{ up, down, offset float64 }
+
+// Between returns the conversion between two units of one quantity.
+func Between(from, to Unit) Conversion {
+	c := Conversion{up: from.up * to.down, down: from.down * to.up}
 	// Shifts have two decimals; anything smaller is the rounding error of this line.
 	c.offset = math.Round((from.shift*c.up-to.shift*c.down)*1e6) / 1e6
 	return c
 }
 
-// convert computes in doubles, with one rounding per operation.
-func (c conversion) convert(x float64) float64 {
+// Convert computes in doubles, with one rounding per operation.
+func (c Conversion) Convert(x float64) float64 {
 	if x *= c.up; c.offset != 0 {
 		x += c.offset
 	}

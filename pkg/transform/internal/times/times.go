@@ -1,4 +1,6 @@
-package transform
+// Package times reads dates and times in the formats of a mapping rule, and writes them as RFC 3339 does. It never guesses
+// a format or a time zone.
+package times
 
 import (
 	"errors"
@@ -13,16 +15,15 @@ import (
 
 // Formats of times that are not patterns.
 const (
-	formatRFC3339 = "rfc3339"
-	formatUnix    = "unix"
-	formatUnixMS  = "unix_ms"
+	RFC3339 = "rfc3339"
+	unix    = "unix"
+	unixMS  = "unix_ms"
 )
 
-// timeFormat is one way to write a date or datetime.
-type timeFormat struct {
+// Format is one way to write a date or time. [ParseFormat] creates it.
+type Format struct {
 	word   string // rfc3339, unix, unix_ms, or ""
 	layout string // of package time
-	hasDay bool   // a pattern has year, month and day
 	zoned  bool   // a pattern has the offset
 }
 
@@ -35,20 +36,20 @@ func directives() map[string]string {
 	}
 }
 
-// compileTimeFormat converts a format of the config to a layout.
-func compileTimeFormat(format string) (timeFormat, error) {
+// ParseFormat converts a format of the config to a layout.
+func ParseFormat(format string) (Format, error) {
 	switch format {
-	case formatRFC3339, formatUnix, formatUnixMS:
-		return timeFormat{word: format, hasDay: true, zoned: true}, nil
+	case RFC3339, unix, unixMS:
+		return Format{word: format, zoned: true}, nil
 	case "":
-		return timeFormat{}, errors.New("the format is empty")
+		return Format{}, errors.New("the format is empty")
 	}
 	var layout strings.Builder
 	seen := map[string]bool{}
 	for rest := format; rest != ""; {
 		literal, after, found := strings.Cut(rest, "%")
 		if err := inert(literal); err != nil {
-			return timeFormat{}, err
+			return Format{}, err
 		}
 		layout.WriteString(literal)
 		if !found {
@@ -62,23 +63,22 @@ func compileTimeFormat(format string) (timeFormat, error) {
 		seen[name] = true
 		if name == "f" { // package time reads a fraction after the seconds by itself
 			if text := layout.String(); !strings.HasSuffix(text, "05.") && !strings.HasSuffix(text, "05,") {
-				return timeFormat{}, errors.New("%f stands only after %S and a point or comma")
+				return Format{}, errors.New("%f stands only after %S and a point or comma")
 			}
 			layout.WriteString("999999999")
 			continue
 		}
 		text, known := directives()[name]
 		if !known {
-			return timeFormat{}, fmt.Errorf("the directive %%%s is not known", name)
+			return Format{}, fmt.Errorf("the directive %%%s is not known", name)
 		}
 		layout.WriteString(text)
 	}
-	f := timeFormat{layout: layout.String(), zoned: seen["z"] || seen[":z"]}
-	f.hasDay = (seen["Y"] || seen["y"]) && (seen["j"] || (seen["m"] || seen["-m"] || seen["b"] || seen["B"]) && (seen["d"] || seen["-d"] || seen["e"]))
-	if !f.hasDay {
-		return f, errors.New("the format gives no whole date: it needs %Y, %m and %d")
+	hasDay := (seen["Y"] || seen["y"]) && (seen["j"] || (seen["m"] || seen["-m"] || seen["b"] || seen["B"]) && (seen["d"] || seen["-d"] || seen["e"]))
+	if !hasDay {
+		return Format{}, errors.New("the format gives no whole date: it needs %Y, %m and %d")
 	}
-	return f, nil
+	return Format{layout: layout.String(), zoned: seen["z"] || seen[":z"]}, nil
 }
 
 // inert refuses literal text that package time would read as part of a time.
@@ -91,33 +91,33 @@ func inert(literal string) error {
 	return nil
 }
 
-// clock reads dates and datetimes by the formats of one rule.
-type clock struct {
-	formats []timeFormat
-	zone    *time.Location // of times without an offset; nil if there is none
+// Clock reads dates and datetimes by the formats of one rule.
+type Clock struct {
+	Formats []Format
+	Zone    *time.Location // of times without an offset; nil if there is none
 }
 
 // Reasons why a time cannot be read.
 var (
-	errTimeFormat = errors.New("it is written in none of the formats")
-	errTimeZone   = errors.New("it has no offset, and the rule no time_zone")
-	errTimeGap    = errors.New("this time of day does not exist there on that day: clocks were put forward")
-	errTimeYear   = errors.New("its year has not four digits")
+	errFormat = errors.New("it is written in none of the formats")
+	errZone   = errors.New("it has no offset, and the rule no time_zone")
+	errGap    = errors.New("this time of day does not exist there on that day: clocks were put forward")
+	errYear   = errors.New("its year has not four digits")
 )
 
-// read returns the time of a value, and whether it has an offset (or is counted from 1970).
-func (c *clock) read(v Value) (at time.Time, zoned bool, err error) {
-	text := strings.TrimSpace(v.Text())
-	err = errTimeFormat
-	for _, format := range c.formats {
+// read returns the time of a text, and whether it has an offset (or is counted from 1970).
+func (c *Clock) read(text string) (at time.Time, zoned bool, err error) {
+	text = strings.TrimSpace(text)
+	err = errFormat
+	for _, format := range c.Formats {
 		t, zoned, problem := c.readAs(format, text)
 		if problem == nil && (t.Year() < 0 || t.Year() > 9999) {
-			problem = errTimeYear
+			problem = errYear
 		}
 		if problem == nil {
 			return t, zoned, nil
 		}
-		if !errors.Is(problem, errTimeFormat) {
+		if !errors.Is(problem, errFormat) {
 			err = problem
 		}
 	}
@@ -125,12 +125,12 @@ func (c *clock) read(v Value) (at time.Time, zoned bool, err error) {
 }
 
 // readAs reads a text by one format.
-func (c *clock) readAs(format timeFormat, text string) (t time.Time, zoned bool, err error) {
+func (c *Clock) readAs(format Format, text string) (t time.Time, zoned bool, err error) {
 	switch {
-	case format.word == formatUnix, format.word == formatUnixMS:
-		t, err = readUnix(text, format.word == formatUnixMS)
+	case format.word == unix, format.word == unixMS:
+		t, err = readUnix(text, format.word == unixMS)
 		return t, true, err
-	case format.word == formatRFC3339:
+	case format.word == RFC3339:
 		if len(text) > 10 && text[10] == ' ' { // section 5.6 allows a space in place of the T
 			text = text[:10] + "T" + text[11:]
 		}
@@ -141,7 +141,7 @@ func (c *clock) readAs(format timeFormat, text string) (t time.Time, zoned bool,
 		return t, false, err
 	case format.zoned:
 		if t, err = time.Parse(format.layout, text); err != nil {
-			return time.Time{}, false, errTimeFormat
+			return time.Time{}, false, errFormat
 		}
 		return t, true, nil
 	}
@@ -156,23 +156,23 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?
 // ParseRFC3339 reads a time of RFC 3339, section 5.6: with an offset of at most 23:59.
 func ParseRFC3339(text string) (time.Time, error) {
 	if !rfc3339.MatchString(text) {
-		return time.Time{}, fmt.Errorf("%w: %q is no time of RFC 3339", errTimeFormat, text)
+		return time.Time{}, fmt.Errorf("%w: %q is no time of RFC 3339", errFormat, text)
 	}
 	return time.Parse(time.RFC3339, text)
 }
 
 // local reads a time without an offset.
-func (c *clock) local(layout, text string) (time.Time, error) {
+func (c *Clock) local(layout, text string) (time.Time, error) {
 	wall, err := time.Parse(layout, text)
 	if err != nil {
-		return time.Time{}, errTimeFormat
+		return time.Time{}, errFormat
 	}
-	if c.zone == nil {
-		return wall, errTimeZone
+	if c.Zone == nil {
+		return wall, errZone
 	}
-	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), c.zone)
+	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), c.Zone)
 	if !sameWall(t, wall) {
-		return t, errTimeGap
+		return t, errGap
 	}
 	// A local time that occurs twice is the first of the two.
 	for _, shift := range []time.Duration{time.Hour, 30 * time.Minute} {
@@ -196,14 +196,14 @@ func readUnix(text string, milliseconds bool) (time.Time, error) {
 	}
 	exact, isNumber := new(big.Rat).SetString(literal)
 	if !ok || !isNumber {
-		return time.Time{}, errTimeFormat
+		return time.Time{}, errFormat
 	}
 	perUnit := int64(time.Second)
 	if milliseconds {
 		perUnit = int64(time.Millisecond)
 	}
 	if seconds := numbers.Double(literal) * float64(perUnit) / float64(time.Second); seconds < -1e12 || seconds > 1e12 {
-		return time.Time{}, errTimeYear
+		return time.Time{}, errYear
 	}
 	exact.Mul(exact, new(big.Rat).SetInt64(perUnit))
 	nanoseconds := new(big.Int).Quo(exact.Num(), exact.Denom())
@@ -211,38 +211,40 @@ func readUnix(text string, milliseconds bool) (time.Time, error) {
 	return time.Unix(whole.Int64(), rest.Int64()).UTC(), nil
 }
 
-// date returns the value of type date: the day as written, or the day of a time with an offset in the rule's zone.
-func (c *clock) date(v Value) (Value, error) {
-	written := clock{formats: c.formats, zone: time.UTC}
-	t, zoned, err := written.read(v)
+// Date returns the RFC 3339 full-date of a text: the day as written, or the day of a time with an offset in the clock's
+// zone.
+func (c *Clock) Date(text string) (string, error) {
+	written := Clock{Formats: c.Formats, Zone: time.UTC}
+	t, zoned, err := written.read(text)
 	if err != nil {
-		return Value{}, err
+		return "", err
 	}
-	if zoned && c.zone != nil {
-		t = t.In(c.zone)
+	if zoned && c.Zone != nil {
+		t = t.In(c.Zone)
 	}
-	return StringValue(t.Format(time.DateOnly)), nil
+	return t.Format(time.DateOnly), nil
 }
 
-// datetime returns the value of type datetime: RFC 3339 in UTC, with the fraction that it has.
-func (c *clock) datetime(v Value) (Value, error) {
-	t, _, err := c.read(v)
+// DateTime returns the time of a text as RFC 3339 in UTC, with the fraction that it has.
+func (c *Clock) DateTime(text string) (string, error) {
+	t, _, err := c.read(text)
 	if err != nil {
-		return Value{}, err
+		return "", err
 	}
 	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
-		return Value{}, errTimeYear
+		return "", errYear
 	}
-	return StringValue(t.Format(time.RFC3339Nano)), nil
+	return t.Format(time.RFC3339Nano), nil
 }
 
-// isDate and isDateTime report whether a text already has the form that is written.
-func isDate(text string) bool {
+// IsDate reports whether a text is a full-date of RFC 3339.
+func IsDate(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil
 }
 
-func isDateTime(text string) bool {
+// IsDateTime reports whether a text is a time of RFC 3339.
+func IsDateTime(text string) bool {
 	_, err := ParseRFC3339(text)
 	return err == nil
 }
