@@ -84,7 +84,10 @@ func compileIn(env any, text string, boolean bool, more ...expr.Option) (*expres
 // plainError converts an error of the library to one line, with its place in the expression and without Go type names.
 func plainError(err error) error {
 	if at, ok := errors.AsType[*file.Error](err); ok {
-		message := strings.ReplaceAll(at.Message, fmt.Sprintf("%T", bigWhole{}), bigWholeName)
+		message := at.Message
+		for _, operand := range []any{bigWhole{}, geometryFacts{}} {
+			message = strings.ReplaceAll(message, fmt.Sprintf("%T", operand), typeName(operand))
+		}
 		return fmt.Errorf("%s (line %d, character %d of the expression)", message, at.Line, at.Column+1)
 	}
 	return err
@@ -200,6 +203,8 @@ func resultValue(v any, left *int) (Value, error) {
 		return resultList(v, left)
 	case []float64:
 		return resultList(v, left)
+	case geometryFacts:
+		return Value{}, errors.New("the geometry is no result; name a member of it")
 	case map[string]any:
 		members := make([]Member, 0, len(v))
 		for _, name := range sortedKeys(v) {

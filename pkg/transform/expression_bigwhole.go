@@ -114,16 +114,22 @@ func toFloat(operands ...any) (any, error) {
 
 // typeOfOperand names the type of an operand.
 func typeOfOperand(operands ...any) (any, error) {
-	if _, isWhole := operands[0].(bigWhole); isWhole {
+	switch operands[0].(type) {
+	case bigWhole:
 		return "int", nil
+	case geometryFacts:
+		return typeName(operands[0]), nil
 	}
 	return builtin.Type(operands[0]), nil
 }
 
 // typeName names the type of an operand for a message.
 func typeName(operand any) string {
-	if _, isWhole := operand.(bigWhole); isWhole {
+	switch operand.(type) {
+	case bigWhole:
 		return bigWholeName
+	case geometryFacts:
+		return "geometry"
 	}
 	return fmt.Sprintf("%T", operand)
 }

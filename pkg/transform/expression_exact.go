@@ -239,7 +239,7 @@ func toInt(operands ...any) (any, error) {
 	if _, isWhole := operands[0].(bigWhole); isWhole {
 		return nil, errOverflow
 	}
-	return nil, fmt.Errorf("%T is no number", operands[0])
+	return nil, fmt.Errorf("%s is no number", typeName(operands[0]))
 }
 
 // slice cuts a text between characters, and a list between elements. A negative index counts from the end; nil is the
@@ -254,7 +254,7 @@ func slice(operands ...any) (any, error) {
 		case i == 1 && operand == nil:
 			at = math.MaxInt
 		default:
-			return nil, fmt.Errorf("a %T is no place to cut at", operand)
+			return nil, fmt.Errorf("a %s is no place to cut at", typeName(operand))
 		}
 		if bounds[i] = at; isText {
 			bounds[i] = byteOf(text, at)
@@ -310,7 +310,7 @@ func characters(text string, at int) int {
 func mapKeys(operands ...any) (any, error) {
 	names, ok := operands[0].(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%T has no keys", operands[0])
+		return nil, fmt.Errorf("%s has no keys", typeName(operands[0]))
 	}
 	out := make([]any, 0, len(names))
 	for _, name := range sortedKeys(names) {

@@ -1,11 +1,15 @@
 package transform
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
 // libraryFunctions lists the functions of the library that expressions may call. It excludes those that read a clock or
@@ -34,14 +38,28 @@ func functions() []expr.Option {
 
 // toText returns the text of a scalar.
 func toText(operands ...any) (any, error) {
-	value, err := ValueOf(operands[0])
-	if err != nil {
-		return nil, err
+	switch v := operands[0].(type) {
+	case nil:
+		return "", nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case string:
+		return validUTF8(v), nil
+	case int:
+		return strconv.Itoa(v), nil
+	case bigWhole:
+		return v.digits, nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%v is not a finite number", v)
+		}
+		return string(numbers.AppendFloat(nil, v)), nil
+	case []any, []string, []int, []float64:
+		return nil, errors.New("an array has no text; use join or a member of it")
+	case map[string]any:
+		return nil, errors.New("an object has no text; use join or a member of it")
 	}
-	if kind := value.Kind(); kind == KindArray || kind == KindObject {
-		return nil, fmt.Errorf("an %s has no text; use join or a member of it", kind)
-	}
-	return value.Text(), nil
+	return nil, fmt.Errorf("%s has no text", typeName(operands[0]))
 }
 
 // join joins texts by a separator.

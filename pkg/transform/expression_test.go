@@ -134,6 +134,26 @@ func TestID_S0_6(t *testing.T) {
 
 const withoutID = `{"type":"Feature","geometry":null,"properties":{"a":1}}`
 
+// Errors name the types of an expression, not those of this program.
+func TestExpressions_nameNoTypeOfGo(t *testing.T) {
+	for text, want := range map[string]string{
+		`geometry.foo`:                                 "type geometry has no field foo",
+		`[geometry]`:                                   "the geometry is no result; name a member of it",
+		`properties.name + geometry`:                   "string and geometry cannot be added",
+		`string(geometry)`:                             "geometry has no text",
+		`string(split(properties.name, ","))`:          "an array has no text",
+		`string({"a": [geometry]})`:                    "an object has no text",
+		`string(properties.name < "a" ? 1 : geometry)`: "geometry has no text",
+		`type(geometry) == "geometry" ? 1 / 0 : ""`:    "the result is not a finite number",
+	} {
+		tr, err := New(Config{Fields: []Field{{To: "x", Expr: text}}})
+		if err == nil {
+			_, err = tr.Apply(t.Context(), []byte(withProperties(`{"name":"b"}`)))
+		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "transform."), "%s: got %v", text, err)
+	}
+}
+
 // An expression gives what it says, or an error: no number that ran over, no half character.
 func TestExpressions_S0_10_exact(t *testing.T) {
 	record := `{"type":"Feature","id":"f1","geometry":null,"properties":{"most":9223372036854775807,"least":-9223372036854775808,"big":4611686018427387904,` +
