@@ -101,9 +101,10 @@ var mayImport = map[string][]string{
 
 	"pkg/internal/shorten": {},
 
-	"pkg/transform/internal/numbers": {},
-	"pkg/transform/internal/times":   {"pkg/transform/internal/numbers"},
-	"pkg/transform/internal/units":   {},
+	"pkg/transform/internal/expression": {"pkg/internal/shorten", "pkg/transform/internal/numbers"},
+	"pkg/transform/internal/numbers":    {},
+	"pkg/transform/internal/times":      {"pkg/transform/internal/numbers"},
+	"pkg/transform/internal/units":      {},
 
 	"pkg/geometry/exact":    {},
 	"pkg/geometry/sweep":    {"pkg/geometry/exact"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/times"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/units"
 )
@@ -16,7 +17,7 @@ type fieldRule struct {
 	nulls    []Value
 	fallback Value // for OnErrorDefault
 	steps    bool  // there is a step between null words and type
-	program  *expression
+	program  *expression.Program[expression.Field]
 	pattern  *regexp.Regexp
 	table    map[string]Value
 	clock    *times.Clock

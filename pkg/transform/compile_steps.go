@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // a time zone means the same on every machine
 
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/times"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/units"
@@ -24,11 +25,11 @@ func compileSource(rule *fieldRule, faults *faultList) {
 	if rule.From != "" {
 		faults.add(rule.place+".from", "the rule has an expression too, so nothing is read from here", "keep from or expr")
 	}
-	program, err := compileExpression(rule.Expr, false, true)
+	program, err := expression.Compile[expression.Field](rule.Expr)
 	switch {
 	case err != nil:
 		faults.add(rule.place+".expr", err.Error(), fixExpression)
-	case program.reads.nothing():
+	case program.Reads.Nothing():
 		faults.add(rule.place+".expr", "the expression reads nothing of the feature", "write the value under constants")
 	}
 	rule.program = program

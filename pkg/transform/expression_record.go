@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 )
 
 // RecordExpression is an expression of the mapping's language over a record that is not a feature. It is safe for
 // concurrent use.
 type RecordExpression struct {
-	compiled *expression
+	compiled *expression.Program[expression.Record]
 	fields   [][]string
 }
 
@@ -24,32 +23,16 @@ type RecordFacts struct {
 	Headers map[string]string // headers["name"]; of several with one name the last
 }
 
-// recordEnvironment are the names of a [RecordExpression].
-type recordEnvironment struct {
-	Value   any            `expr:"value"`
-	Key     string         `expr:"key"`
-	Headers map[string]any `expr:"headers"`
-	Steps   *steps         `expr:"[steps]"`
-}
-
 // CompileRecordExpression compiles text. The error is one line and names the place of the fault in the text.
 func CompileRecordExpression(text string) (*RecordExpression, error) {
 	if text == "" {
 		return nil, errors.New("the expression is empty")
 	}
-	read := fieldReads{}
-	compiled, err := compileIn(recordEnvironment{}, text, false, expr.Patch(read))
+	compiled, fields, err := expression.CompileRecord(text)
 	if err != nil {
 		return nil, err
 	}
-	e := &RecordExpression{compiled: compiled}
-	for _, path := range read {
-		if len(path) > 0 {
-			e.fields = append(e.fields, path)
-		}
-	}
-	slices.SortFunc(e.fields, slices.Compare)
-	return e, nil
+	return &RecordExpression{compiled, fields}, nil
 }
 
 // Absent returns the fields that the expression reads and a value does not have, such as value.a.b: they are null. A
@@ -81,55 +64,16 @@ func has(value Value, path []string) bool {
 	return true
 }
 
-// fieldReads maps nodes to the paths of fields of value that an expression reads by fixed names. The path of value
-// itself is empty.
-type fieldReads map[ast.Node][]string
-
-// Visit records one node. The library visits children first.
-func (f fieldReads) Visit(node *ast.Node) {
-	switch n := (*node).(type) {
-	case *ast.IdentifierNode:
-		if n.Value == "value" {
-			f[n] = []string{}
-		}
-	case *ast.MemberNode:
-		path, of := f[n.Node]
-		step, fixed := fixedStep(n.Property)
-		delete(f, n.Node) // the field inside it is what is read
-		if of && fixed && !n.Optional {
-			f[n] = append(slices.Clone(path), step)
-		}
-	case *ast.BinaryNode:
-		_, left := n.Left.(*ast.NilNode)
-		_, right := n.Right.(*ast.NilNode)
-		if n.Operator == "??" || left || right {
-			delete(f, n.Left)
-			delete(f, n.Right)
-		}
-	}
-}
-
-// fixedStep returns the literal name of a field, or the literal index into a list.
-func fixedStep(property ast.Node) (step string, ok bool) {
-	switch n := property.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.IntegerNode:
-		return strconv.Itoa(n.Value), n.Value >= 0
-	}
-	return "", false
-}
-
 // Eval runs the expression. The error is one line.
 func (e *RecordExpression) Eval(facts RecordFacts) (Value, error) {
-	env := recordEnvironment{Value: plainValue(facts.Value), Key: facts.Key, Headers: make(map[string]any, len(facts.Headers))}
+	env := expression.Record{Value: plainValue(facts.Value), Key: facts.Key, Headers: make(map[string]any, len(facts.Headers))}
 	longest := max(longestText(facts.Value), len(facts.Key))
 	for name, value := range facts.Headers {
 		env.Headers[name] = value
 		longest = max(longest, len(value))
 	}
-	if e.compiled.loops {
-		env.Steps = &steps{left: maxExpressionSteps, each: 1 + longest/stepText}
+	if e.compiled.Reads.Loops {
+		env.Steps = expression.NewSteps(longest)
 	}
-	return e.compiled.run(env)
+	return result(e.compiled.Run(env))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 )
 
 // FilteredError tells that the config's filter excludes a feature. That is not a failure: the record is done, and
@@ -27,15 +28,15 @@ func (e *FilteredError) Error() string {
 }
 
 // compileFilter compiles the filter; it returns nil if there is none.
-func compileFilter(text string, faults *faultList) *expression {
+func compileFilter(text string, faults *faultList) *expression.Program[expression.Feature] {
 	if text == "" {
 		return nil
 	}
-	filter, err := compileExpression(text, true, false)
+	filter, err := expression.CompileCondition[expression.Feature](text)
 	switch {
 	case err != nil:
 		faults.add("filter", err.Error(), "correct the expression; it has id, properties and geometry, and is true or false")
-	case filter.reads.nothing():
+	case filter.Reads.Nothing():
 		faults.add("filter", "the filter reads nothing of the feature, so it keeps all or none", "name what it depends on, or take it away")
 	}
 	return filter
@@ -46,7 +47,7 @@ func (t *Transformer) checkFilter(f *Feature) error {
 	if t.filter == nil {
 		return nil
 	}
-	result, err := t.filter.eval(f)
+	result, err := eval(t.filter, f)
 	if err != nil || result.Kind() != KindBoolean {
 		e := &Error{Code: classify.CodeExpressionFailed, Message: "the filter is neither true nor false", Fix: "test for what may be missing: properties.x != nil && …"}
 		if err != nil {
@@ -57,7 +58,7 @@ func (t *Transformer) checkFilter(f *Feature) error {
 		return e
 	}
 	if !result.Bool() {
-		return &FilteredError{Feature: f.IDString(), Expression: t.filter.text}
+		return &FilteredError{Feature: f.IDString(), Expression: t.filter.Text}
 	}
 	return nil
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 )
 
 // idRule is a compiled [IDRule].
 type idRule struct {
 	IDRule
 	path    string // of a property; "" means the source's id
-	program *expression
+	program *expression.Program[expression.Feature]
 }
 
 // idHashBytes is how much of the hash an ID has: 64 bits. Among a million versions of one feature two share an ID once
@@ -30,11 +31,11 @@ func compileID(rule *IDRule, faults *faultList) *idRule {
 		if rule.From != "" {
 			faults.add("id.from", "the rule has an expression too, so nothing is read from here", "keep from or expr")
 		}
-		program, err := compileExpression(rule.Expr, false, false)
+		program, err := expression.Compile[expression.Feature](rule.Expr)
 		switch {
 		case err != nil:
 			faults.add("id.expr", err.Error(), "correct the expression; it has id, properties and geometry")
-		case program.reads.nothing():
+		case program.Reads.Nothing():
 			faults.add("id.expr", "the expression reads nothing of the feature, so all would have one id", "name what the id depends on")
 		}
 		out.program = program
@@ -75,7 +76,7 @@ func (rule *idRule) value(f *Feature) (Value, *Error) {
 	switch {
 	case rule.program != nil:
 		var err error
-		if value, err = rule.program.eval(f); err != nil {
+		if value, err = eval(rule.program, f); err != nil {
 			return Value{}, evalError(err)
 		}
 		path = ""

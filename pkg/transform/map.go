@@ -145,7 +145,7 @@ func (m *mapping) properties() error {
 // field applies one rule.
 func (m *mapping) field(rule *fieldRule) error {
 	if rule.program != nil {
-		value, err := rule.program.evalField(m.f, m.out)
+		value, err := evalField(rule.program, m.f, m.out)
 		if err != nil {
 			return m.unusable(rule, nil, evalError(err))
 		}

@@ -3,14 +3,16 @@ package transform
 import (
 	"slices"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 )
 
 // Reads reports whether the result of the mapping can depend on a property of the source. property is its literal name,
 // not a path into it.
 func (t *Transformer) Reads(property string) bool {
-	return t.config.Unmapped == UnmappedKeep || t.filter.readsProperty(property) || t.id.reads(property) ||
+	return t.config.Unmapped == UnmappedKeep || readsProperty(t.filter, property) || t.id.reads(property) ||
 		slices.ContainsFunc(t.fields, func(rule fieldRule) bool {
-			return rule.program.readsProperty(property) || rule.program == nil && t.config.leadsInto(rule.From, property)
+			return readsProperty(rule.program, property) || rule.program == nil && t.config.leadsInto(rule.From, property)
 		})
 }
 
@@ -22,10 +24,10 @@ func (c *Config) leadsInto(path, property string) bool {
 
 // reads reports whether the rule reads a property. A nil rule reads none.
 func (rule *idRule) reads(property string) bool {
-	return rule != nil && (rule.Hash || rule.program.readsProperty(property) || (&Config{}).leadsInto(rule.path, property))
+	return rule != nil && (rule.Hash || readsProperty(rule.program, property) || (&Config{}).leadsInto(rule.path, property))
 }
 
 // readsProperty reports whether the expression reads a property. A nil expression reads none.
-func (e *expression) readsProperty(name string) bool {
-	return e != nil && (e.reads.allProperties || e.reads.properties[name])
+func readsProperty[N any](e *expression.Program[N], name string) bool {
+	return e != nil && e.Reads.Property(name)
 }

@@ -5,14 +5,15 @@ import (
 	"sync"
 
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 )
 
 // Transformer maps features by one config. [New] creates it. It is safe for concurrent use.
 type Transformer struct {
 	config    Config // with defaults
 	fields    []fieldRule
-	filter    *expression // nil keeps every feature
-	id        *idRule     // nil keeps the source's id
+	filter    *expression.Program[expression.Feature] // nil keeps every feature
+	id        *idRule                                 // nil keeps the source's id
 	constants []Member
 	systems   systems
 	grid      grid.Grid // of the output, if it is rounded

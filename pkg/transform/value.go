@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
@@ -229,8 +230,8 @@ func ValueOf(v any) (Value, error) {
 		return IntegerValue(v), nil
 	case uint64:
 		return Value{token: '0', text: strconv.FormatUint(v, 10)}, nil
-	case bigWhole:
-		return Value{token: '0', text: v.digits}, nil
+	case expression.Whole:
+		return Value{token: '0', text: v.Digits()}, nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return Value{}, fmt.Errorf("%v has no form in JSON", v)

@@ -1,8 +1,9 @@
-package transform
+package expression
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"reflect"
@@ -33,7 +34,7 @@ const (
 // exactFunctions returns the options for the functions that replace operators and for those that replace the library's
 // own.
 func exactFunctions() []expr.Option {
-	return append(bigWholeFunctions(),
+	return append(wholeFunctions(),
 		expr.Function(addFunction, add),
 		expr.Function(subtractFunction, subtract),
 		expr.Function(multiplyFunction, multiply),
@@ -117,7 +118,7 @@ func add(operands ...any) (any, error) {
 	text, isText := a.(string)
 	more, isMore := b.(string)
 	if isText && isMore {
-		if len(text)+len(more) > maxExpressionText {
+		if len(text)+len(more) > maxText {
 			return nil, errTextTooLong
 		}
 		return text + more, nil
@@ -236,7 +237,7 @@ func toInt(operands ...any) (any, error) {
 		}
 		return i, nil
 	}
-	if _, isWhole := operands[0].(bigWhole); isWhole {
+	if _, isWhole := operands[0].(Whole); isWhole {
 		return nil, errOverflow
 	}
 	return nil, fmt.Errorf("%s is no number", typeName(operands[0]))
@@ -313,7 +314,7 @@ func mapKeys(operands ...any) (any, error) {
 		return nil, fmt.Errorf("%s has no keys", typeName(operands[0]))
 	}
 	out := make([]any, 0, len(names))
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		out = append(out, name)
 	}
 	return out, nil

@@ -1,4 +1,4 @@
-package transform
+package expression
 
 import (
 	"errors"
@@ -44,10 +44,10 @@ func toText(operands ...any) (any, error) {
 	case bool:
 		return strconv.FormatBool(v), nil
 	case string:
-		return validUTF8(v), nil
+		return strings.ToValidUTF8(v, "\uFFFD"), nil
 	case int:
 		return strconv.Itoa(v), nil
-	case bigWhole:
+	case Whole:
 		return v.digits, nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -80,7 +80,7 @@ func join(operands ...any) (any, error) {
 	}
 	size := 0
 	for _, part := range parts {
-		if size += len(part) + len(separator); size > maxExpressionText {
+		if size += len(part) + len(separator); size > maxText {
 			return nil, errTextTooLong
 		}
 	}
@@ -90,7 +90,7 @@ func join(operands ...any) (any, error) {
 // replace replaces every occurrence of one text in another.
 func replace(operands ...any) (any, error) {
 	text, old, with := operands[0].(string), operands[1].(string), operands[2].(string)
-	if size := len(text) + strings.Count(text, old)*max(0, len(with)-len(old)); size > maxExpressionText && size > len(text) {
+	if size := len(text) + strings.Count(text, old)*max(0, len(with)-len(old)); size > maxText && size > len(text) {
 		return nil, errTextTooLong
 	}
 	return strings.ReplaceAll(text, old, with), nil

@@ -1,4 +1,4 @@
-package transform
+package expression
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 // length, and no context ends it. Therefore each turn of a loop is counted.
 
 const (
-	// maxExpressionSteps bounds the turns of all loops of one evaluation: at most about a second of work.
-	maxExpressionSteps = 2_000_000
+	// maxSteps bounds the turns of all loops of one evaluation: at most about a second of work.
+	maxSteps = 2_000_000
 
 	// stepText is the number of bytes of text that count as one step, because the work of a turn may be proportional to
 	// the longest text that the expression reads.
@@ -27,8 +27,8 @@ const (
 
 var errTooManySteps = errors.New("its loops take more than 2 million steps on this record; send shorter lists, or do not nest loops")
 
-// steps is what is left of an evaluation's budget.
-type steps struct{ left, each int }
+// Steps is what is left of the budget of an evaluation.
+type Steps struct{ left, each int }
 
 // counted adds the counter to each loop.
 type counted struct{}
@@ -47,7 +47,7 @@ func (counted) Visit(node *ast.Node) {
 
 func stepOption() expr.Option {
 	return expr.Function(stepFunction, func(operands ...any) (any, error) {
-		count := operands[0].(*steps)
+		count := operands[0].(*Steps)
 		if count.left -= count.each; count.left < 0 {
 			return nil, errTooManySteps
 		}
@@ -55,28 +55,5 @@ func stepOption() expr.Option {
 	})
 }
 
-// stepsOf returns the budget of one evaluation.
-func (e *expression) stepsOf(f *Feature) *steps {
-	if !e.loops {
-		return nil
-	}
-	longest := len(f.ID.text)
-	for i := range f.Properties {
-		if e.reads.allProperties || e.reads.properties[f.Properties[i].Name] {
-			longest = max(longest, longestText(f.Properties[i].Value))
-		}
-	}
-	return &steps{left: maxExpressionSteps, each: 1 + longest/stepText}
-}
-
-// longestText returns the length of the longest text in a value.
-func longestText(v Value) int {
-	longest := len(v.text)
-	for _, item := range v.Items() {
-		longest = max(longest, longestText(item))
-	}
-	for _, member := range v.Members() {
-		longest = max(longest, longestText(member.Value), len(member.Name))
-	}
-	return longest
-}
+// NewSteps returns the budget of one evaluation. longest is the length of the longest text that the expression reads.
+func NewSteps(longest int) *Steps { return &Steps{left: maxSteps, each: 1 + longest/stepText} }

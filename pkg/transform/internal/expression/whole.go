@@ -1,4 +1,4 @@
-package transform
+package expression
 
 import (
 	"fmt"
@@ -15,27 +15,30 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
-// bigWhole is a whole number of a record that does not fit 64 bits, such as an S2 cell ID. An expression may pass it on,
+// Whole is a whole number of a record that does not fit 64 bits, such as an S2 cell ID. An expression may pass it on,
 // compare it for equality, and convert it to a text or a double. Every other operator and function refuses it: as a
 // double it would equal its neighbours.
-type bigWhole struct{ digits string }
+type Whole struct{ digits string }
 
-// bigWholeName is what messages call the type.
-const bigWholeName = "a whole number of more than 64 bits"
+// Digits returns the number as text.
+func (w Whole) Digits() string { return w.digits }
 
-// asBigWhole returns a number that numbers.Integer does not accept, if its text is that of a whole number: digits, and
+// wholeName is what messages call the type.
+const wholeName = "a whole number of more than 64 bits"
+
+// AsWhole returns a number that numbers.Integer does not accept, if its text is that of a whole number: digits, and
 // after a point only zeros. A text with a point that is exactly a double is the form in which programs write doubles.
-func asBigWhole(text string) (number bigWhole, ok bool) {
+func AsWhole(text string) (number Whole, ok bool) {
 	digits, decimals, hasPoint := strings.Cut(text, ".")
 	if strings.ContainsAny(text, "eE") || strings.Trim(decimals, "0") != "" {
-		return bigWhole{}, false
+		return Whole{}, false
 	}
-	number = bigWhole{digits}
+	number = Whole{digits}
 	return number, !hasPoint || !number.is(numbers.Double(digits))
 }
 
 // is reports whether the number is exactly a double.
-func (w bigWhole) is(double float64) bool {
+func (w Whole) is(double float64) bool {
 	i, ok := new(big.Int).SetString(w.digits, 10)
 	return ok && !math.IsInf(double, 0) && new(big.Float).SetInt(i).Cmp(big.NewFloat(double)) == 0
 }
@@ -47,7 +50,7 @@ const (
 	inFunction       = "in"
 )
 
-func bigWholeFunctions() []expr.Option {
+func wholeFunctions() []expr.Option {
 	return []expr.Option{
 		expr.Function(equalFunction, func(operands ...any) (any, error) { return equal(operands[0], operands[1]), nil }, new(func(any, any) bool)),
 		expr.Function(notEqualFunction, func(operands ...any) (any, error) { return !equal(operands[0], operands[1]), nil }, new(func(any, any) bool)),
@@ -61,10 +64,10 @@ func bigWholeFunctions() []expr.Option {
 
 // equal compares two operands. A whole number beyond 64 bits equals a double of exactly its value.
 func equal(a, b any) bool {
-	whole, isWhole := a.(bigWhole)
+	whole, isWhole := a.(Whole)
 	double, isDouble := b.(float64)
 	if !isWhole || !isDouble {
-		whole, isWhole = b.(bigWhole)
+		whole, isWhole = b.(Whole)
 		double, isDouble = a.(float64)
 	}
 	if isWhole && isDouble {
@@ -106,7 +109,7 @@ func isConstants(n ast.Node) bool {
 
 // toFloat returns the double nearest to a number or a text.
 func toFloat(operands ...any) (any, error) {
-	if whole, isWhole := operands[0].(bigWhole); isWhole {
+	if whole, isWhole := operands[0].(Whole); isWhole {
 		return numbers.Double(whole.digits), nil
 	}
 	return computed(operands[0], nil, "made a double", func(a, _ any) any { return builtin.Float(a) })
@@ -115,9 +118,9 @@ func toFloat(operands ...any) (any, error) {
 // typeOfOperand names the type of an operand.
 func typeOfOperand(operands ...any) (any, error) {
 	switch operands[0].(type) {
-	case bigWhole:
+	case Whole:
 		return "int", nil
-	case geometryFacts:
+	case Geometry:
 		return typeName(operands[0]), nil
 	}
 	return builtin.Type(operands[0]), nil
@@ -126,9 +129,9 @@ func typeOfOperand(operands ...any) (any, error) {
 // typeName names the type of an operand for a message.
 func typeName(operand any) string {
 	switch operand.(type) {
-	case bigWhole:
-		return bigWholeName
-	case geometryFacts:
+	case Whole:
+		return wholeName
+	case Geometry:
 		return "geometry"
 	}
 	return fmt.Sprintf("%T", operand)
