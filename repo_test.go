@@ -105,6 +105,7 @@ var mayImport = map[string][]string{
 	"pkg/transform/internal/numbers":    {},
 	"pkg/transform/internal/times":      {"pkg/transform/internal/numbers"},
 	"pkg/transform/internal/units":      {},
+	"pkg/transform/internal/world":      {"pkg/crs", "pkg/geometry"},
 
 	"pkg/geometry/exact":    {},
 	"pkg/geometry/sweep":    {"pkg/geometry/exact"},

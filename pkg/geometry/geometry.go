@@ -111,3 +111,17 @@ func EachLine(shape orb.Geometry, visit func([]orb.Point)) {
 		}
 	}
 }
+
+// Bounds returns the south-western and the north-eastern corner of a shape. found is false if it has no position.
+func Bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
+	EachLine(shape, func(line []orb.Point) {
+		for _, p := range line {
+			if !found {
+				low, high, found = p, p, true
+			}
+			low = orb.Point{min(low[0], p[0]), min(low[1], p[1])}
+			high = orb.Point{max(high[0], p[0]), max(high[1], p[1])}
+		}
+	})
+	return low, high, found
+}

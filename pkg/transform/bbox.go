@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 )
 
 // bboxSlack is the tolerance of a bbox, relative to its numbers: writers compute it in their own arithmetic and round
@@ -79,12 +80,12 @@ func near(given, computed []float64) bool {
 // boxOf returns the bbox of a geometry, or nil if it has no position. If the geometry crosses the antimeridian, the west
 // is greater than the east (section 5.2). withHeights requests six numbers; it is ignored if no position has a height.
 func boxOf(g Geometry, crosses, withHeights bool) []float64 {
-	low, high, found := bounds(g.Shape)
+	low, high, found := geometry.Bounds(g.Shape)
 	if !found {
 		return nil
 	}
 	if crosses {
-		low[0], high[0] = aroundTheWorld(g.Shape)
+		low[0], high[0] = world.Longitudes(g.Shape)
 	}
 	bottom, top := math.Inf(1), math.Inf(-1)
 	for _, z := range g.Z {
@@ -105,7 +106,7 @@ func (t *Transformer) mapBBox(f, out *Feature, changed, crosses bool) {
 		out.BBox = nil
 	case BBoxCompute:
 		degrees := t.systems.target.Unit() == crs.Degree
-		out.BBox = boxOf(out.Geometry, degrees && (crosses || onBothSides(out.Geometry.Shape)), true)
+		out.BBox = boxOf(out.Geometry, degrees && (crosses || world.OnBothSides(out.Geometry.Shape)), true)
 	default:
 		if changed && f.BBox != nil {
 			out.BBox = boxOf(out.Geometry, crosses, len(f.BBox) == 6)
@@ -117,22 +118,22 @@ func (t *Transformer) mapBBox(f, out *Feature, changed, crosses bool) {
 // lies across the antimeridian (RFC 7946 section 5.2). The position with the index middle lies on a side of the box.
 func (t *Transformer) boxAround(sides orb.LineString, middle int) (low, high orb.Point) {
 	if t.systems.target.Unit() != crs.Degree {
-		low, high, _ = bounds(sides)
+		low, high, _ = geometry.Bounds(sides)
 		return low, high
 	}
 	near := sides[middle][0]
-	beside := geometry.Moved(sides, func(p orb.Point) orb.Point { return orb.Point{near + wrapped(p[0]-near), p[1]} })
-	low, high, _ = bounds(beside)
+	beside := geometry.Moved(sides, func(p orb.Point) orb.Point { return orb.Point{near + world.Wrapped(p[0]-near), p[1]} })
+	low, high, _ = geometry.Bounds(beside)
 	if high[0]-low[0] >= 180 { // around a pole, or half of the world
-		low, high, _ = bounds(sides)
-		return inWorld(low), inWorld(high)
+		low, high, _ = geometry.Bounds(sides)
+		return world.Inside(low), world.Inside(high)
 	}
 	slack := t.meridianSlack()
 	for _, p := range []*orb.Point{&low, &high} {
 		if math.Abs(p[0]) > 180+slack {
-			p[0] = wrapped(p[0])
+			p[0] = world.Wrapped(p[0])
 		}
-		*p = inWorld(*p)
+		*p = world.Inside(*p)
 	}
 	return low, high
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
@@ -114,7 +115,7 @@ func plainMembers(members []Member) map[string]any {
 
 func factsOf(g Geometry) expression.Geometry {
 	facts := expression.Geometry{Type: string(g.Type()), Positions: g.Positions()}
-	if low, high, found := bounds(g.Shape); found {
+	if low, high, found := geometry.Bounds(g.Shape); found {
 		facts.BBox = []float64{low[0], low[1], high[0], high[1]}
 	}
 	return facts

@@ -111,7 +111,7 @@ func (f *Feature) IDString() string {
 // or "". Its numbers are in their shortest form. A geometry that crosses the antimeridian uncut has the bounds of its
 // numbers, because RFC 7946 asks to cut it.
 func (f *Feature) BBoxString() string {
-	low, high, found := bounds(f.Geometry.Shape)
+	low, high, found := geometry.Bounds(f.Geometry.Shape)
 	if !found {
 		switch len(f.BBox) {
 		case 4:
@@ -128,20 +128,6 @@ func (f *Feature) BBoxString() string {
 		text = numbers.AppendFloat(append(text, ','), ordinate)
 	}
 	return string(text)
-}
-
-// bounds returns the corners of a geometry; false when it has no position.
-func bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
-	geometry.EachLine(shape, func(line []orb.Point) {
-		for _, p := range line {
-			if !found {
-				low, high, found = p, p, true
-			}
-			low = orb.Point{min(low[0], p[0]), min(low[1], p[1])}
-			high = orb.Point{max(high[0], p[0]), max(high[1], p[1])}
-		}
-	})
-	return low, high, found
 }
 
 // Property returns a property by its exact name, or else by a dotted path into

@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -291,8 +292,8 @@ func (g *gating) inRange() error {
 		if err := checkDegrees(g.f, g.geometry); err != nil {
 			return err
 		}
-		geometry, moved := clamped(g.geometry)
-		g.geometry, g.changed = geometry, g.changed || moved
+		shape, moved := world.Clamped(g.geometry.Shape)
+		g.geometry.Shape, g.changed = shape, g.changed || moved
 		return nil
 	}
 	transform, err := g.t.systems.transform(g.source)

@@ -2,10 +2,12 @@ package transform
 
 import (
 	"context"
+	"math"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 )
 
 // meridian applies the policy for the 180th meridian, and checks validity. For a geometry that is to be cut, it checks
@@ -74,4 +76,38 @@ func (g *gating) uncut(violation *Violation) error {
 	e.Message = "the geometry crosses the 180th meridian and cannot be cut as it is: " + e.Message
 	e.Fix = "set geometry.validity: repair, or correct it"
 	return e
+}
+
+// acrossMeridian returns the projected geometry with consistent longitudes, and applies the policy on the 180th meridian
+// if the geometry crosses it.
+func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform *crs.Transform, from Gated) (Gated, error) {
+	shape, heights, crosses := world.Unroll(transform, t.meridianSlack(), from.geometry.Shape, from.projected.Shape, from.projected.Z)
+	from.geometry = Geometry{Shape: shape, Z: heights}
+	if !crosses {
+		return from, nil
+	}
+	g := &gating{Gated: from, t: t, f: f, rules: &t.config.Geometry}
+	switch g.rules.Antimeridian {
+	case AntimeridianCut:
+		if err := g.cutApart(ctx); err != nil {
+			return from, err
+		}
+		return g.Gated, g.kindAgain()
+	case AntimeridianFlag:
+		g.flag(string(RuleAntimeridian) + " (/geometry)")
+		g.crosses = true
+		return g.Gated, nil
+	default:
+		return from, f.refuse(classify.CodeAntimeridian, RuleAntimeridian, "/geometry", "",
+			"in "+t.systems.target.Code()+" the geometry crosses the 180th meridian or surrounds a pole",
+			"set geometry.antimeridian: cut (RFC 7946 section 3.1.9), or send the parts as they are cut there")
+	}
+}
+
+// meridianSlack returns how far beyond ±180 a longitude may lie to be moved back: as far as rounding would move it.
+func (t *Transformer) meridianSlack() float64 {
+	if decimals := t.config.Geometry.RoundDecimals; decimals != nil {
+		return max(world.Slack, 0.5*math.Pow10(-*decimals))
+	}
+	return world.Slack
 }

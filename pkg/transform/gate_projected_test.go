@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -124,7 +125,7 @@ func starAround(random *rand.Rand, lat float64) orb.Ring {
 	ring := make(orb.Ring, 0, n+1)
 	for i := range n {
 		r, angle := 0.05+0.3*random.Float64(), 2*math.Pi*float64(i)/float64(n)
-		ring = append(ring, orb.Point{wrapped(middle[0] + r*math.Cos(angle)), middle[1] + r*math.Sin(angle)})
+		ring = append(ring, orb.Point{world.Wrapped(middle[0] + r*math.Cos(angle)), middle[1] + r*math.Sin(angle)})
 	}
 	return append(ring, ring[0])
 }

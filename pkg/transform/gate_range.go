@@ -7,35 +7,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 )
-
-// rangeSlack is how far, in degrees, an ordinate may lie outside of its range:
-// published data has 180.00000000000003, and 1e-9 degrees are 0.1 mm.
-const rangeSlack = 1e-9
 
 // nearPole is how far, in degrees, an ordinate may exceed its range to count as badly computed, and not as another
 // ordinate: 0.01 degrees are a kilometre.
 const nearPole = 0.01
 
-// clamped moves ordinates in degrees that exceed their range by rounding back into it. It reports whether there were
-// any; then the shape is a copy.
-func clamped(g Geometry) (Geometry, bool) {
-	beyond := false
-	geometry.EachLine(g.Shape, func(line []orb.Point) {
-		for _, p := range line {
-			beyond = beyond || math.Abs(p[0]) > 180 || math.Abs(p[1]) > 90
-		}
-	})
-	if !beyond {
-		return g, false
-	}
-	return Geometry{Shape: geometry.Moved(g.Shape, inWorld), Z: g.Z}, true
-}
-
 // checkDegrees refuses positions that are not longitude and latitude. The most frequent cause is a file in a projected
 // system that does not name it. [Transformer.Map] finds geometries that can be transformed only in part.
 func checkDegrees(f *Feature, g Geometry) error {
-	bad, index := firstOutside(g.Shape)
+	bad, index := world.FirstOutside(g.Shape)
 	if index < 0 {
 		return nil
 	}
@@ -89,23 +71,6 @@ func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Trans
 		return Geometry{}, t.outside(f, source, g, first, failed)
 	}
 	return Geometry{Shape: shape, Z: g.Z}, nil
-}
-
-// firstOutside returns the first position that is out of range and its index among all positions, or -1.
-func firstOutside(shape orb.Geometry) (bad orb.Point, index int) {
-	index = -1
-	n := 0
-	geometry.EachLine(shape, func(line []orb.Point) {
-		for _, p := range line {
-			// With this condition NaN is outside.
-			inside := math.Abs(p[0]) <= 180+rangeSlack && math.Abs(p[1]) <= 90+rangeSlack
-			if !inside && index < 0 {
-				bad, index = p, n
-			}
-			n++
-		}
-	})
-	return bad, index
 }
 
 // positionPath returns the JSON pointer, below the geometry, of the position with an index among all positions.

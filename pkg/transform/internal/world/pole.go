@@ -1,4 +1,4 @@
-package transform
+package world
 
 import (
 	"math"
@@ -23,7 +23,7 @@ func (p *projecting) atPoles(source, projected []orb.Point, z []float64, closed 
 			poles++
 		}
 	}
-	if poles == 0 || n < 2 || p.source.Unit() == crs.Degree {
+	if poles == 0 || n < 2 || p.transform.From().Unit() == crs.Degree {
 		return source, projected, z
 	}
 	add := func(i int, lon float64) {

@@ -1,11 +1,9 @@
-package transform
+package world
 
 import (
-	"context"
 	"math"
 
 	"github.com/paulmach/orb"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
@@ -16,7 +14,6 @@ import (
 
 // projecting brings the lines and rings of one geometry to a target system in degrees.
 type projecting struct {
-	source    *crs.CRS
 	transform *crs.Transform
 	slack     float64 // how far beyond ±180 a longitude counts as rounding, in degrees
 
@@ -44,50 +41,24 @@ const (
 	steepEdge = 90
 )
 
-// acrossMeridian returns the projected geometry with consistent longitudes, and applies the policy on the 180th meridian
-// if the geometry crosses it.
-func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform *crs.Transform, from Gated) (Gated, error) {
-	source, projected := from.geometry, *from.projected
-	from.geometry = projected
-	p := &projecting{source: from.source, transform: transform, slack: t.meridianSlack(), left: projected.Z}
-	if !p.needed(source.Shape, projected.Shape) {
-		from.geometry, _ = clamped(projected)
-		return from, nil
+// Unroll brings the longitudes of a projected shape to where they do not jump. from is the shape in the source system of
+// transform; heights are those of both, or nil. slack is how far beyond ±180 a longitude counts as rounding. crosses reports
+// whether the shape leaves ±180 or surrounds a pole; then its edges that cross go the short way, as package repair reads
+// them.
+func Unroll(transform *crs.Transform, slack float64, from, projected orb.Geometry, heights []float64) (shape orb.Geometry, z []float64, crosses bool) {
+	p := &projecting{transform: transform, slack: slack, left: heights}
+	if !p.needed(from, projected) {
+		shape, _ = Clamped(projected)
+		return shape, heights, false
 	}
-	from.geometry = Geometry{Shape: p.shape(source.Shape, projected.Shape), Z: p.heights}
-	if !p.crosses {
-		return from, nil
-	}
-	g := &gating{Gated: from, t: t, f: f, rules: &t.config.Geometry}
-	switch g.rules.Antimeridian {
-	case AntimeridianCut:
-		if err := g.cutApart(ctx); err != nil {
-			return from, err
-		}
-		return g.Gated, g.kindAgain()
-	case AntimeridianFlag:
-		g.flag(string(RuleAntimeridian) + " (/geometry)")
-		g.crosses = true
-		return g.Gated, nil
-	default:
-		return from, f.refuse(classify.CodeAntimeridian, RuleAntimeridian, "/geometry", "",
-			"in "+t.systems.target.Code()+" the geometry crosses the 180th meridian or surrounds a pole",
-			"set geometry.antimeridian: cut (RFC 7946 section 3.1.9), or send the parts as they are cut there")
-	}
-}
-
-// meridianSlack returns how far beyond ±180 a longitude may lie to be moved back: as far as rounding would move it.
-func (t *Transformer) meridianSlack() float64 {
-	if decimals := t.config.Geometry.RoundDecimals; decimals != nil {
-		return max(rangeSlack, 0.5*math.Pow10(-*decimals))
-	}
-	return rangeSlack
+	shape = p.shape(from, projected)
+	return shape, p.heights, p.crosses
 }
 
 // needed reports whether an edge of a line or ring may cross the 180th meridian or touch it.
 func (p *projecting) needed(source, projected orb.Geometry) bool {
 	found := false
-	if low, high, some := bounds(source); some && p.source.Unit() != crs.Degree { // no edge is longer than the diagonal
+	if low, high, some := geometry.Bounds(source); some && p.transform.From().Unit() != crs.Degree { // no edge is longer than the diagonal
 		found = math.Hypot(high[0]-low[0], high[1]-low[1]) > longEdge
 	}
 	geometry.EachLine(projected, func(line []orb.Point) {
@@ -125,9 +96,9 @@ func (p *projecting) shape(source, projected orb.Geometry) orb.Geometry {
 		}
 		return out
 	default: // points
-		points, _ := clamped(Geometry{Shape: projected})
-		p.heights = append(p.heights, p.take(points.Positions())...)
-		return points.Shape
+		points, _ := Clamped(projected)
+		geometry.EachLine(points, func(line []orb.Point) { p.heights = append(p.heights, p.take(len(line))...) })
+		return points
 	}
 }
 
@@ -163,7 +134,7 @@ func (p *projecting) line(source, projected []orb.Point, closed bool) []orb.Poin
 	around := closed && u.turns[0] != u.turns[len(u.turns)-1]
 	if turn := math.Round((west + east) / -720); !around && west+360*turn >= -180-p.slack && east+360*turn <= 180+p.slack {
 		for i, q := range u.positions {
-			u.positions[i] = inWorld(orb.Point{q[0] + 360*(u.turns[i]+turn), q[1]})
+			u.positions[i] = Inside(orb.Point{q[0] + 360*(u.turns[i]+turn), q[1]})
 		}
 		p.heights = append(p.heights, u.heights...)
 		return u.positions
@@ -171,7 +142,7 @@ func (p *projecting) line(source, projected []orb.Point, closed bool) []orb.Poin
 	p.crosses = true
 	u = p.unroll(source, projected, z, true)
 	for i, q := range u.positions {
-		u.positions[i] = inWorld(q)
+		u.positions[i] = Inside(q)
 	}
 	p.heights = append(p.heights, u.heights...)
 	return u.positions
@@ -208,13 +179,13 @@ func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved b
 					continue // it begins or ends there
 				}
 				lon := before + share*way
-				add(wrapped(lon), math.Round((lon-wrapped(lon))/360), p.pole, (height(i-1)+height(i))/2)
+				add(Wrapped(lon), math.Round((lon-Wrapped(lon))/360), p.pole, (height(i-1)+height(i))/2)
 			}
-		} else if pieces := int(math.Abs(way) / 120); halved && p.source.Unit() != crs.Degree && math.Abs(way) >= 180 {
+		} else if pieces := int(math.Abs(way) / 120); halved && p.transform.From().Unit() != crs.Degree && math.Abs(way) >= 180 {
 			for k := 1; k <= pieces; k++ {
 				share := float64(k) / float64(pieces+1)
 				lon := before + share*way
-				add(wrapped(lon), math.Round((lon-wrapped(lon))/360), projected[i-1][1]+share*(q[1]-projected[i-1][1]), height(i-1)+share*(height(i)-height(i-1)))
+				add(Wrapped(lon), math.Round((lon-Wrapped(lon))/360), projected[i-1][1]+share*(q[1]-projected[i-1][1]), height(i-1)+share*(height(i)-height(i-1)))
 			}
 		}
 		add(q[0], math.Round((before+way-q[0])/360), q[1], height(i))
@@ -224,9 +195,9 @@ func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved b
 
 // way returns the difference in longitude along an edge. A source in degrees has it; a projected edge is followed.
 func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
-	if p.source.Unit() == crs.Degree {
+	if p.transform.From().Unit() == crs.Degree {
 		meant := b[0] - a[0]
-		return meant + wrapped(to-from-meant)
+		return meant + Wrapped(to-from-meant)
 	}
 	return p.follow(a, b, from, to, followed)
 }
@@ -235,7 +206,7 @@ func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
 const followed = 20
 
 func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) float64 {
-	short := wrapped(to - from)
+	short := Wrapped(to - from)
 	if halvings == 0 && math.Abs(short) > steepEdge {
 		if _, lat, err := p.transform.Forward(a[0], a[1]); err == nil {
 			p.pole = math.Copysign(90, lat)
@@ -253,7 +224,7 @@ func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) floa
 		p.pole = math.Copysign(90, lat)
 		return short
 	}
-	first, second := wrapped(lon-from), wrapped(to-lon)
+	first, second := Wrapped(lon-from), Wrapped(to-lon)
 	if math.Abs(first) > steepEdge {
 		first = p.follow(a, mid, from, lon, halvings-1)
 	}
@@ -261,17 +232,4 @@ func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) floa
 		second = p.follow(mid, b, lon, to, halvings-1)
 	}
 	return first + second
-}
-
-// wrapped returns a longitude, or a difference of two, within ±180.
-func wrapped(lon float64) float64 {
-	if math.Abs(lon) <= 180 {
-		return lon
-	}
-	return math.Remainder(lon, 360)
-}
-
-// inWorld brings a position back whose ordinates lie beyond ±180 or ±90 by rounding.
-func inWorld(p orb.Point) orb.Point {
-	return orb.Point{max(-180, min(180, p[0])), max(-90, min(90, p[1]))}
 }

@@ -1,4 +1,4 @@
-package transform
+package world
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 // span is the range of longitudes that a part of a geometry covers, from west to east. The east may lie beyond 180.
 type span struct{ west, east float64 }
 
-// aroundTheWorld returns the longitudes of the smallest box around a geometry in degrees (RFC 7946 section 5.2). The
+// Longitudes returns the longitudes of the smallest box around a geometry in degrees (RFC 7946 section 5.2). The
 // west is greater than the east if the box crosses the antimeridian. It is the whole world if the geometry leaves no
 // gap, as around a pole (section 5.3).
-func aroundTheWorld(shape orb.Geometry) (west, east float64) {
+func Longitudes(shape orb.Geometry) (west, east float64) {
 	spans := spansOf(repair.Unwrapped(shape), nil)
 	for i := range spans {
 		for ; spans[i].west > 180; spans[i] = (span{spans[i].west - 360, spans[i].east - 360}) {
@@ -71,23 +71,12 @@ func spansOf(shape orb.Geometry, spans []span) []span {
 		if len(shape) == 0 { // a ring goes around a pole and does not unwrap
 			return append(spans, span{-180, 180})
 		}
-		low, high, _ := bounds(shape)
+		low, high, _ := geometry.Bounds(shape)
 		spans = append(spans, span{low[0], high[0]})
 	default:
-		if low, high, found := bounds(shape); found {
+		if low, high, found := geometry.Bounds(shape); found {
 			spans = append(spans, span{low[0], high[0]})
 		}
 	}
 	return spans
-}
-
-// onBothSides reports whether a geometry has positions on both sides of the antimeridian, as one that was cut there has.
-func onBothSides(shape orb.Geometry) bool {
-	west, east := false, false
-	geometry.EachLine(shape, func(line []orb.Point) {
-		for _, p := range line {
-			west, east = west || p[0] == -180, east || p[0] == 180
-		}
-	})
-	return west && east
 }
