@@ -126,7 +126,7 @@ func (f orderFlags) release(cmd *cobra.Command, cfg *config.Config, file string)
 	})
 }
 
-// order reads the current orders and calls give with the frame of a new one.
+// order reads the current orders and calls give with the frame of a new order.
 func (f orderFlags) order(cmd *cobra.Command, cfg *config.Config, file string, give func(context.Context, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
 		return usageError(errors.New("say why with --reason: it stands in the audit trail"))
@@ -159,7 +159,7 @@ func rateCodes() []control.Code {
 	}
 }
 
-// resumed says what had paused a resumed pipeline, and when the gates judge again.
+// resumed describes what had paused a resumed pipeline, and when the gates judge again.
 func resumed(t config.Tolerance, before, now control.State) string {
 	var out strings.Builder
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// A name that was given is taken as it is; only the host's own name is made to differ.
+// An explicit name is used unchanged. Only the host's own name is made unique.
 func TestName_S3_1(t *testing.T) {
 	host := must.Get(os.Hostname())(t)
 	for name, c := range map[string]struct{ flag, file, first, second string }{

@@ -115,14 +115,15 @@ func TestRun_brokerUnreachableIsOneLineAndExit1(t *testing.T) {
 	expect.That(t, code == 1 && strings.Contains(stderr, "cannot reach Kafka at 127.0.0.1:1") && !strings.Contains(stderr, "goroutine"), "exit %d: %s", code, stderr)
 }
 
-// The demo's own broker is never put beside real ones.
+// The demo refuses to start its broker if real brokers are configured.
 func TestDemo_besideRealBrokersIsAWrongCall(t *testing.T) {
 	t.Setenv("SWITCHBACK_KAFKA_BROKERS", "kafka.example:9092")
 	code, _, stderr := call("demo", "--port", "0", "--metrics", "")
 	expect.That(t, code == 2 && strings.Contains(stderr, "kafka.example:9092") && strings.Contains(stderr, "unset SWITCHBACK_KAFKA_BROKERS"), "exit %d: %s", code, stderr)
 }
 
-// Whoever stops a process and its group (timeout, some supervisors) sends the signal twice at once. Both mean: finish and leave.
+// Some programs (timeout, some supervisors) send the signal to a process and to its group, so it arrives twice. Both
+// count as one signal.
 func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left []int
@@ -142,7 +143,7 @@ func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
 	})
 }
 
-// What hangs cannot keep a process that was told to stop for longer than engine.shutdown_timeout.
+// A process that hangs after a signal exits after engine.shutdown_timeout.
 func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left, last atomic.Int64
@@ -174,7 +175,7 @@ func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 func TestTypos_ofFlagsSuggest(t *testing.T) {
 	for flag, want := range map[string]string{
 		"sink rekey --dry-run":    "a dry run is the default: leave --dry-run out; --execute makes the change",
-		"topics ensure --dry-run": "see `consumer topics ensure --help`", // it makes topics at once
+		"topics ensure --dry-run": "see `consumer topics ensure --help`", // it creates topics at once
 		"run --untilend":          "did you mean --until-end?",
 		"validate --conf x":       "did you mean --config?",
 	} {
@@ -183,7 +184,7 @@ func TestTypos_ofFlagsSuggest(t *testing.T) {
 	}
 }
 
-// Every command is in a group of the help, and has an example that calls it with flags that it has.
+// Every command is in a group of the help, and has an example with valid flags.
 func TestHelp_everyCommandHasAGroupAndAnExample(t *testing.T) {
 	signals := listen(io.Discard)
 	defer signals.close()
@@ -201,7 +202,7 @@ func TestSchema_S0_1_printsThePublishedOne(t *testing.T) {
 	expect.That(t, code == 2 && strings.Contains(stderr, `unexpected word "now"`), "exit %d: %s", code, stderr)
 }
 
-// A disk that is full must not leave half a schema and a good exit code.
+// On a full disk, the command must not succeed after writing half a schema.
 func TestSchema_saysWhenItCannotBeWritten(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -225,7 +226,7 @@ func TestVersion_commandAndFlag(t *testing.T) {
 	expect.That(t, code == 0 && stdout == "consumer "+info.String()+"\n", "exit %d:\n%s", code, stdout)
 }
 
-// -v meant the version here and verbose in the replayer.
+// -v has the same meaning in every command.
 func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
 	name := file(t, pipelineFile)
 	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"describe", "--verbose", "-c", name}} {
@@ -268,7 +269,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		name, env string
 		args      []string
 		code      cli.Exit
-		want      string // of both outputs
+		want      string // in both outputs
 	}{
 		{"by the flag", "", []string{"describe", "-c", good}, 0, "parcels.retry-60s"},
 		{"by an argument", "", []string{"describe", good}, 0, "parcels.retry-60s"},
@@ -296,7 +297,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 	}
 }
 
-// A command that is added with -c by hand would miss the two other ways.
+// A command that defines its own flag -c would lack the two other ways to select the file.
 func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
 	t.Setenv("SWITCHBACK_CONFIG", "")
 	must.Do(t, os.Unsetenv("SWITCHBACK_CONFIG"))
@@ -319,7 +320,7 @@ func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
 	expect.That(t, seen >= 15, "only %d commands have -c", seen)
 }
 
-// A container asks whether its instance is ready, also where that listens at all addresses.
+// A container's health check works, even if the instance listens on all addresses.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	why := ""

@@ -152,7 +152,7 @@ func sourcesOf(cfg *config.Config) *sources {
 func (s *sources) line(text []byte) {
 	v, err := transform.ParseValue(text)
 	if err != nil {
-		return // the pipeline says what is wrong
+		return // the pipeline reports the fault
 	}
 	features := []transform.Value{v}
 	if all, ok := v.Member("features"); ok {

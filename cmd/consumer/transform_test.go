@@ -39,7 +39,7 @@ const (
 	unnamed = `{"type":"Feature","id":2,"geometry":null,"properties":{"X":1}}` + "\n"
 )
 
-// TestTransform: exit codes, and what goes where.
+// Exit codes, and the contents of both outputs.
 func TestTransform(t *testing.T) {
 	name := file(t, mapping)
 	const want = `{"type":"Feature","id":1,"geometry":null,"properties":{"name":"a"}}` + "\n"
@@ -58,7 +58,7 @@ func TestTransform(t *testing.T) {
 	expect.That(t, code == 2 && strings.Contains(stderr, "transform.unmapped"), "a mapping with a fault: exit %d, %q", code, stderr)
 }
 
-// TestTransform_enrich: remote steps are asked only when the command line says so.
+// Remote steps are only asked if the command line says so.
 func TestTransform_enrich(t *testing.T) {
 	name := file(t, mapping+"enrich: [{ name: place, http: { url: \"http://127.0.0.1:1/{id}\", allow_private: true }, set: { place: /name } }]\n")
 	code, stdout, stderr := filtered(t, named, "-c", name)
@@ -67,7 +67,7 @@ func TestTransform_enrich(t *testing.T) {
 	expect.That(t, code == 4 && stdout == "" && strings.Contains(stderr, `"code":"connection_refused"`), "with: exit %d, %q, %q", code, stdout, stderr)
 }
 
-// TestTransform_formats: lines are what source.format says, as far as that is text; what comes out is GeoJSON.
+// Lines have the format of source.format, unless that is binary. The output is GeoJSON.
 func TestTransform_formats(t *testing.T) {
 	const (
 		want     = `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"a"}}` + "\n"
@@ -123,7 +123,7 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 	}
 }
 
-// called runs a command line, with the code and what it printed.
+// called runs a command line and returns its exit code and output.
 func called(t *testing.T, args ...string) (code cli.Exit, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -131,7 +131,8 @@ func called(t *testing.T, args ...string) (code cli.Exit, stdout, stderr string)
 	return code, out.String(), errs.String()
 }
 
-// S0-2: a file that init writes from real features passes validate, is not overwritten unawares, and says where it came from.
+// S0-2: a file that init writes from real features passes validate, is not overwritten without a flag, and names its
+// origin.
 func TestInit_S0_2(t *testing.T) {
 	dir := t.TempDir()
 	features, file := filepath.Join(dir, "Parcels of 2026.ndjson"), filepath.Join(dir, "pipeline.yaml")
@@ -173,7 +174,7 @@ func TestInit_S0_2(t *testing.T) {
 	}
 }
 
-// A field whose source no line has is named, with what may have been meant: an optional one passes in silence otherwise.
+// A field whose source occurs in no line is reported with a suggestion. An optional field would otherwise pass silently.
 func TestTransform_namesFieldsThatReadNothing(t *testing.T) {
 	const in = `{"type":"Feature","id":1,"geometry":null,"properties":{"magType":"ml","mag":1.5,"place":{"name":"x"}}}` + "\n" +
 		`{"type":"FeatureCollection","features":[{"type":"Feature","id":2,"geometry":null,"properties":{"depth":3}}]}` + "\n"
@@ -197,8 +198,7 @@ func TestTransform_namesFieldsThatReadNothing(t *testing.T) {
 	}
 }
 
-// TestCoordinates_S1_4: validate and plan say how exact coordinates are, and what is
-// wrong with the grid files.
+// validate and plan print the accuracy of coordinates, and faults of the grid files.
 func TestCoordinates_S1_4(t *testing.T) {
 	const grids = "../../pkg/crs/testdata/grids"
 	with := func(folder string) string {
@@ -225,7 +225,7 @@ func TestCoordinates_S1_4(t *testing.T) {
 	}
 }
 
-// The gates that are off, and the floor of precision, are said before anything runs.
+// Disabled gates and a missing precision floor are printed before anything runs.
 func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 	const strict = "transform: { geometry: { gates: strict, types: [Point], antimeridian: reject, bbox: check } }\n"
 	floor := strings.Replace(pipelineFile, "max_null_rate: 1", "max_null_rate: 1, precision_decimal_threshold: 7", 1)
@@ -251,7 +251,8 @@ func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 	}
 }
 
-// S0-9: the file of the first source document lets a single round coordinate pass, and refuses what was cut to 4 decimals.
+// S0-9: the pipeline file of the requirement lets a single round coordinate pass, and refuses coordinates that were
+// truncated to 4 decimals.
 func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 	name := "../../internal/config/testdata/pipeline_resilience.yaml"
 	lines := func(n, decimals int) string {
@@ -268,7 +269,7 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 	expect.That(t, code == 4 && strings.Count(stdout, "\n") == 25 && strings.Count(stderr, `"code":"precision_degraded"`) == 75, "cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 }
 
-// S1-8, S4-12: resume says what had paused the pipeline, from when on the gates judge again, and how to go on without them.
+// S1-8, S4-12: resume prints what had paused the pipeline, when the gates judge again, and how to continue without them.
 func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	tolerance := config.Tolerance{MinRecords: 100, Window: config.Duration(10 * time.Minute)}

@@ -46,7 +46,7 @@ func verifyWithin(outer context.Context, timeout time.Duration, advice string, r
 	return err
 }
 
-// verdictReport is what a verification prints.
+// verdictReport is the report of a verification.
 type verdictReport interface {
 	Text(out io.Writer) error
 	Line() string

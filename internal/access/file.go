@@ -16,9 +16,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// File says who may use the console from other machines, and what each of them may do there (S4-6).
+// File configures who may use the console from other machines, and what they may do (S4-6).
 type File struct {
-	// URL is how browsers reach the console, such as https://dlq.example.org.
+	// URL is the address of the console for browsers, such as https://dlq.example.org.
 	URL string `jsonschema:"required,minLength=1,maxLength=300" yaml:"url"`
 	// TLS is the certificate of the console itself. Defaults to none: a proxy has one.
 	TLS ServerTLS `yaml:"tls"`
@@ -26,10 +26,11 @@ type File struct {
 	Proxy Proxy `yaml:"proxy"`
 	// People lists who may use the console.
 	People []Person `jsonschema:"maxItems=1000" yaml:"people"`
-	// Mask lists fields of values that only the role edit sees, such as /properties/owner, wherever that occurs in a value. Messages,
-	// headers, keys, feature ids and hashes are hidden with them, since they could tell. Defaults to none.
+	// Mask lists fields of values that only the role edit sees, such as /properties/owner, wherever they occur in a
+	// value. Messages, headers, keys, feature IDs and hashes are hidden too, because they could reveal the fields.
+	// Defaults to none.
 	Mask []string `jsonschema:"uniqueItems=true,maxItems=100" yaml:"mask"`
-	// Export is the least role that takes dead letters out of the console, as JSON and original bytes. Defaults to read.
+	// Export is the lowest role that may download dead letters, as JSON and original bytes. Defaults to read.
 	Export Role `jsonschema:"enum=none,enum=read,enum=replay,enum=edit,default=read" yaml:"export"`
 }
 
@@ -45,7 +46,7 @@ type ServerTLS struct {
 type Proxy struct {
 	// Addresses lists the addresses or networks that the proxy asks from. Others are refused. Defaults to none: there is no proxy.
 	Addresses []string `jsonschema:"uniqueItems=true,maxItems=100" yaml:"addresses"`
-	// UserHeader is the header in which the proxy names who asks, such as X-Forwarded-User.
+	// UserHeader is the header in which the proxy names the user, such as X-Forwarded-User.
 	UserHeader string `jsonschema:"maxLength=100" yaml:"user_header"`
 	// Others is the role of whom people does not list. Defaults to none: they are refused.
 	Others Role `jsonschema:"enum=none,enum=read,enum=replay,enum=edit,default=none" yaml:"others"`
@@ -54,11 +55,11 @@ type Proxy struct {
 // Enabled reports whether a proxy signs people in.
 func (p Proxy) Enabled() bool { return len(p.Addresses) > 0 }
 
-// Person is somebody who may use the console.
+// Person is a user of the console.
 type Person struct {
-	// Name stands in the audit trail. Behind a proxy it is what the header says.
+	// Name is written to the audit trail. Behind a proxy it is the value of the header.
 	Name string `jsonschema:"required,minLength=1,maxLength=100" yaml:"name"`
-	// Role is what the person may do.
+	// Role decides what the person may do.
 	Role Role `jsonschema:"required,enum=none,enum=read,enum=replay,enum=edit" yaml:"role"`
 	// TokenEnv names the environment variable that holds the token; give this or token_file.
 	TokenEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"token_env"`
@@ -66,19 +67,20 @@ type Person struct {
 	TokenFile string `echo:"no" yaml:"token_file"`
 }
 
-// Token reads the person's token from where the file says it is. The error names the variable or file, never what it holds.
+// Token reads the person's token from the configured variable or file. The error names the variable or file, never its
+// content.
 func (p Person) Token() (config.Secret, error) {
 	return config.ReadSecret("the token of "+p.Name+": token", "token", p.TokenEnv, p.TokenFile)
 }
 
-// Role is what somebody may do in the console.
+// Role decides what a person may do in the console.
 type Role string
 
 // The roles. Each may do what those before it may.
 const (
 	RoleNone   Role = "none"   // nothing
 	RoleRead   Role = "read"   // look
-	RoleReplay Role = "replay" // put dead letters back, discard, escalate and reopen them, undo, order jobs
+	RoleReplay Role = "replay" // replay, discard, escalate and reopen dead letters, undo, order jobs
 	RoleEdit   Role = "edit"   // change the bytes of dead letters
 )
 
@@ -88,7 +90,7 @@ func (r Role) atLeast(other Role) bool {
 	return slices.Index(roles, r) >= slices.Index(roles, other)
 }
 
-// Load reads the file at path. A fault of what it says is a [*config.Faults]; any other error is about reading it.
+// Load reads the file at path. A fault in its content is a [*config.Faults]; any other error is about reading it.
 func Load(path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -55,7 +55,7 @@ type Gate struct {
 	proxies  []netip.Prefix
 	header   string // in which a proxy names the sender
 	others   Role
-	exports  Role       // the least role that downloads dead letters
+	exports  Role       // the lowest role that may download dead letters
 	hides    [][]string // members of the paths of fields that only the role edit sees
 	keys     *keyPair   // nil without a certificate
 	now      func() time.Time
@@ -74,7 +74,7 @@ func Loopback(name string) *Gate {
 	return g
 }
 
-// minToken is the least length of a token: that of 128 random bits in base64.
+// minToken is the minimum length of a token: that of 128 random bits in base64.
 const minToken = 22
 
 // New returns the gate that a file describes. It reads the tokens and the certificate. The error lists everything that is wrong with them.

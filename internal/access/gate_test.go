@@ -25,12 +25,12 @@ import (
 
 const annasToken, bobsToken, evesToken = "anna-anna-anna-anna-anna", "bob-bob-bob-bob-bob-bob-", "eve-eve-eve-eve-eve-eve-"
 
-// clock is moved by tests.
+// clock is set by tests.
 type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time { return c.now }
 
-// opened returns the gate of a file's text. anna may replay, and bob may look.
+// opened returns the gate of a file. anna may replay, and bob may read.
 func opened(t *testing.T, text string) (*Gate, *clock) {
 	t.Helper()
 	t.Setenv("ANNA", annasToken)
@@ -55,15 +55,15 @@ func asking(from string, headers ...string) *http.Request {
 	return r
 }
 
-// said writes who asks, or why nobody.
-func said(who Identity, err error) string {
+// outcome formats the identity, or the error.
+func outcome(who Identity, err error) string {
 	if d, ok := errors.AsType[*Denied](err); ok {
 		return string(d.Reason)
 	}
 	return fmt.Sprintf("%s may %s", who.Name, who.Role)
 }
 
-// A header says who asks only when it comes from the proxy.
+// The user header is only trusted if the request comes from the proxy.
 func TestWho_S4_6_behind_a_proxy(t *testing.T) {
 	g, _ := opened(t, withProxy)
 	others, _ := opened(t, strings.Replace(withProxy, "X-User}", "X-User, others: read}", 1))
@@ -90,7 +90,7 @@ func TestWho_S4_6_behind_a_proxy(t *testing.T) {
 		{others, asking("10.0.0.7:999", "X-User", strings.Repeat("b", 101)), "refused"},
 		{Loopback("carl"), asking("127.0.0.1:1"), "carl may edit"},
 	} {
-		expect.Equal(t, said(c.gate.Who(c.r)), c.want, c.r.RemoteAddr, c.r.Header)
+		expect.Equal(t, outcome(c.gate.Who(c.r)), c.want, c.r.RemoteAddr, c.r.Header)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestWho_S4_6_by_a_token(t *testing.T) {
 		"Bearer ": "not_signed_in", "Bearer " + annasToken + " ": "not_signed_in", "bearer " + annasToken: "not_signed_in", "Basic YTpi": "not_signed_in",
 		"": "not_signed_in",
 	} {
-		expect.Equal(t, said(g.Who(asking("192.0.2.1:1", "Authorization", header))), want, header)
+		expect.Equal(t, outcome(g.Who(asking("192.0.2.1:1", "Authorization", header))), want, header)
 	}
 }
 
@@ -121,17 +121,17 @@ func TestSession_S4_6_ends(t *testing.T) {
 		return r
 	}
 	c := signedIn(t, g, annasToken)
-	expect.That(t, c.HttpOnly && c.SameSite == http.SameSiteStrictMode && c.Path == "/" && said(g.Who(with(c))) == "anna may replay", "%+v", c)
+	expect.That(t, c.HttpOnly && c.SameSite == http.SameSiteStrictMode && c.Path == "/" && outcome(g.Who(with(c))) == "anna may replay", "%+v", c)
 	other := signedIn(t, g, bobsToken)
 	g.SignOut(httptest.NewRecorder(), with(c))
-	a, b := said(g.Who(with(c))), said(g.Who(with(other)))
+	a, b := outcome(g.Who(with(c))), outcome(g.Who(with(other)))
 	expect.That(t, a == "not_signed_in" && b == "bob may read", "after a sign-out %s, the other %s", a, b)
 	clock.now = clock.now.Add(sessionLife)
-	expect.Equal(t, said(g.Who(with(other))), "not_signed_in", "after its life")
+	expect.Equal(t, outcome(g.Who(with(other))), "not_signed_in", "after its life")
 	_, err := g.SignIn(httptest.NewRecorder(), asking("192.0.2.1:1"), evesToken)
-	expect.That(t, said(Identity{}, err) == "refused", "a role that may do nothing: %v", err)
+	expect.That(t, outcome(Identity{}, err) == "refused", "a role that may do nothing: %v", err)
 	again, _ := opened(t, withTokens)
-	expect.Equal(t, said(again.Who(with(signedIn(t, g, annasToken)))), "not_signed_in", "after a restart")
+	expect.Equal(t, outcome(again.Who(with(signedIn(t, g, annasToken)))), "not_signed_in", "after a restart")
 	https, _ := opened(t, "url: https://dlq.example\nproxy: {addresses: [10.0.0.7], user_header: X-User, others: read}\n")
 	w := httptest.NewRecorder()
 	https.FormToken(w, asking("10.0.0.7:1"), Identity{})
@@ -139,7 +139,7 @@ func TestSession_S4_6_ends(t *testing.T) {
 	expect.That(t, c.Secure && strings.HasPrefix(c.Name, "__Host-"), "over https: %+v", c)
 }
 
-// The one that ends first makes room.
+// At the limit of sessions, the one that would end first is removed.
 func TestSession_S4_6_there_are_so_many(t *testing.T) {
 	g, clock := opened(t, withTokens)
 	first := signedIn(t, g, annasToken)
@@ -149,18 +149,19 @@ func TestSession_S4_6_there_are_so_many(t *testing.T) {
 	}
 	r := asking("192.0.2.1:1")
 	r.AddCookie(first)
-	got := said(g.Who(r))
+	got := outcome(g.Who(r))
 	expect.That(t, got == "not_signed_in" && len(g.sessions) == maxSessions, "%s, %d sessions", got, len(g.sessions))
 }
 
-// Wrong tokens of one address are looked at more and more slowly, and hinder nobody else. IPv6 counts by network.
+// Wrong tokens from one address are checked more and more slowly, without effect on other addresses. IPv6 addresses
+// count by network.
 func TestFailures_S4_6_by_address(t *testing.T) {
 	g, clock := opened(t, withTokens)
-	try := func(from, token string) string { return said(g.SignIn(httptest.NewRecorder(), asking(from), token)) }
+	try := func(from, token string) string { return outcome(g.SignIn(httptest.NewRecorder(), asking(from), token)) }
 	for i := range triesAtOnce {
 		must.Equal(t, try(fmt.Sprintf("[2001:db8::%d]:%d", i, i+1), "guess"), "not_signed_in", "try", i)
 	}
-	a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8:0:1::]:1", annasToken), said(g.Who(asking("[2001:db8::7]:1", "Authorization", "Bearer "+annasToken)))
+	a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8:0:1::]:1", annasToken), outcome(g.Who(asking("[2001:db8::7]:1", "Authorization", "Bearer "+annasToken)))
 	expect.That(t, a == "too_many" && b == "anna may replay" && c == "too_many", "%s, %s, %s", a, b, c)
 	clock.now = clock.now.Add(tryAgain)
 	a, b, c = try("[2001:db8::99]:1", annasToken), try("[2001:db8::99]:1", "guess"), try("[2001:db8::99]:1", annasToken)
@@ -254,7 +255,7 @@ func TestParse_S4_6_reads_who_may(t *testing.T) {
 	}
 }
 
-// certify writes a new certificate with its key; it is renewed at a time of its own.
+// certify writes a new certificate with its key, with a new modification time.
 func certify(t *testing.T, files ServerTLS, serial int64) {
 	t.Helper()
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -268,7 +269,8 @@ func certify(t *testing.T, files ServerTLS, serial int64) {
 	}
 }
 
-// A certificate that is renewed counts at the next connection. While its files are missing or do not belong together, the former one stays.
+// A renewed certificate is used for the next connection. While its files are missing or do not match, the previous one
+// is used.
 func TestTLS_S4_6_renews_the_certificate(t *testing.T) {
 	dir := t.TempDir()
 	files := ServerTLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}

@@ -27,7 +27,7 @@ func load(t *testing.T, more string) *config.Config {
 	return must.Get(config.Load(name))(t)
 }
 
-// line writes the grants of one resource as "Read Write".
+// line formats the grants of one resource as "Read Write".
 func line(all []Grant, resource Resource, name string) string {
 	var words []string
 	for _, g := range all {
@@ -111,7 +111,7 @@ func TestOfDLQ_S4_15_namesWhatTheReplayerKeepsAndWhereLettersGo(t *testing.T) {
 	}
 }
 
-// The commands go through a real shell: what kafka-acls.sh is called with is what the JSON says.
+// A real shell runs the commands: kafka-acls.sh is called with the arguments that the JSON has.
 func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	cfg := load(t, "source: { group: \"it's $HOME; rm -rf x\" }\nkafka: { brokers: [\"a:1\", \"b:2\"] }\n")
 	allowed := must.Get(For(cfg, "User:CN=o'neil $(id), O=x", "*", []Role{RoleRun}))(t)
@@ -129,7 +129,7 @@ func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	}
 }
 
-// No resource is granted an operation twice, and none of what the roles need is missing.
+// No operation on a resource is granted twice, and everything that the roles need is granted.
 func TestWriteCommands_S4_15_grantEachOnce(t *testing.T) {
 	cfg := must.Get(config.ParseDLQ(config.DLQ{Topic: "payments.DLT", Brokers: []string{"a:1"}}, nil, nil))(t)
 	allowed := must.Get(ForDLQ(cfg, "User:desk", "*", ReplayerRoles(), Targets{Topics: []string{"payments"}, Groups: []string{"app"}}))(t)

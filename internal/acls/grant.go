@@ -118,8 +118,8 @@ const (
 	Start    When = "start"    // a start fails; a running consumer has compared the topics already
 	Assigned When = "assigned" // a new owner of a partition cannot start it; the current owner has read its memory already
 	Ordered  When = "ordered"  // the first start fails, because it writes the replay key; later, a tolerance that pauses the pipeline writes its order
-	Followed When = "followed" // a start fails; a running consumer keeps what it has read, and does not see changes
-	Tidied   When = "tidied"   // finished records stay in the tiers and take space; the log says so
+	Followed When = "followed" // a start fails; a running consumer keeps what it has read, and sees no changes
+	Tidied   When = "tidied"   // finished records stay in the tiers and take space; this is logged
 	Compact  When = "compact"  // a replay into a compacted topic fails, because it must look for newer values of its keys
 	Seen     When = "seen"     // what may not be read or described is not shown
 )

@@ -20,7 +20,7 @@ type Allowed struct {
 // Set is the privileges of one role.
 type Set struct {
 	Role     Role    `json:"role"`
-	Commands string  `json:"commands"` // what the role is for, in words
+	Commands string  `json:"commands"` // the purpose of the role
 	Grants   []Grant `json:"grants"`
 }
 

@@ -186,7 +186,7 @@ func (g *grants) verify(c *config.Config) {
 	g.add(Group, Literal, c.Source.Group, Describe)
 }
 
-// governance needs nothing without governed marks: the commands refuse such a file.
+// governance needs nothing without governed marks, because the commands refuse such a file.
 func (g *grants) governance(c *config.Config) {
 	if !c.Governance.On() {
 		return
@@ -262,7 +262,7 @@ func ConsumerRoles() []Role {
 // ReplayerRoles lists the roles of the replayer's commands.
 func ReplayerRoles() []Role { return []Role{RoleReplayerRead, RoleReplayerWrite} }
 
-// Targets are the topics that dead letters of a DLQ without a pipeline go back to.
+// Targets are the topics to which dead letters of a DLQ without a pipeline are replayed.
 type Targets struct {
 	Topics []string
 	Groups []string // consumer groups that are watched

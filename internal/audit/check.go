@@ -13,7 +13,7 @@ type Report struct {
 	Entries   int64  `json:"entries"`         // existing ones
 	First     int64  `json:"first"`           // number of the first of them; 0 if there is none
 	Head      *Head  `json:"head"`            // stored elsewhere; nil if there is none
-	Gone      string `json:"gone,omitempty"`  // what is missing of a chain without other faults: removed by retention or by somebody
+	Gone      string `json:"gone,omitempty"`  // what is missing of a chain without other faults: removed by retention or deleted
 	Fault     string `json:"fault,omitempty"` // the first fault; "" if the chain holds
 }
 
@@ -34,7 +34,7 @@ func Broken(reports []Report) error {
 	return errors.Join(faults...)
 }
 
-// Kept is what the partition of the audit topic still has, to tell which loss retention can explain.
+// Kept is what the partition of the audit topic still has. It decides which loss retention can explain.
 type Kept struct {
 	Begins    int64         // log start of the partition; above 0 something was deleted
 	Retention time.Duration // of the topic: -1 for ever, 0 if it is unknown or limited by size
@@ -104,7 +104,7 @@ func (c *Check) other(hash string) {
 }
 
 // Behind reports whether entries follow the head that was read before them: they were added meanwhile, or the head was
-// removed. The current head tells.
+// removed. The current head distinguishes the two.
 func (c *Check) Behind() bool {
 	return c.last.Seq > 0 && (c.report.Head == nil || c.last.Seq > c.report.Head.Seq)
 }
@@ -113,7 +113,7 @@ func (c *Check) Behind() bool {
 func (c *Check) End(now *Head, kept Kept) Report {
 	before, last := c.report.Head, c.last
 	if !c.Behind() {
-		now = before // the current one may be that of entries that were not read
+		now = before // the current head may belong to entries that were not read
 	}
 	c.report.Head = now
 	switch {
@@ -155,8 +155,8 @@ func (c *Check) gone() int64 {
 	return 0
 }
 
-// taken judges missing entries. The topics do not tell whether retention or a person removed them, except for what
-// retention cannot have removed; an earlier report tells.
+// taken judges missing entries. The topics do not show whether retention removed them or a person deleted them, except
+// for entries that retention cannot have removed. An earlier report shows it.
 func (c *Check) taken(last int64, kept Kept) {
 	at, err := time.Parse(time.RFC3339, c.report.Head.at())
 	var why string

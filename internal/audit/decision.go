@@ -19,12 +19,12 @@ const (
 	Filtered     Decision = "filtered"      // closed: the configuration leaves it out
 	Skipped      Decision = "skipped"       // closed: a person or a rule passed over it
 	Held         Decision = "paused"        // the pipeline stopped before it
-	Replayed     Decision = "replayed"      // a dead letter was put back into the source topic
+	Replayed     Decision = "replayed"      // a dead letter was reinjected into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state
 	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays
 	Escalated    Decision = "escalated"     // an entry of the governance ledger: a rule about the use of data, or too many retries of governed ones
 	Lost         Decision = "lost"          // deleted before it was consumed: a gap between the commit and the log start
-	Operation    Decision = "operation"     // a person began to act on dead letters: who, why, which filter, which plan
+	Operation    Decision = "operation"     // an operator began to act on dead letters: who, why, which filter, which plan
 	Watched      Decision = "watched"       // how much of a replay a consumer group has consumed, and how many died again
 )
 

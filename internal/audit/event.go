@@ -28,28 +28,28 @@ type Event struct {
 	FeatureID   string    `json:"feature_id,omitzero"`   // ID of the GeoJSON feature, "" if it has none
 	ContentHash string    `json:"content_hash,omitzero"` // "sha256:<64 hex>", "" if the content could not be read
 	Decision    Decision  `json:"decision"`              // what was decided
-	Reason      string    `json:"reason,omitzero"`       // named reason, such as retries_exhausted; for a replay, the operator's words
+	Reason      string    `json:"reason,omitzero"`       // named reason, such as retries_exhausted; for a replay, the operator's reason
 	Code        string    `json:"code,omitzero"`         // classify.Code of the failure
 	Class       string    `json:"class,omitzero"`        // classify.Class of the failure
 	Stage       string    `json:"stage,omitzero"`        // classify.Stage of the failure
 	Attempt     int       `json:"attempt"`               // attempts made so far
 	Due         time.Time `json:"due,omitzero"`          // earliest time of the next attempt; zero if there will be none
 	Destination string    `json:"destination,omitzero"`  // topic that it was written to
-	Message     string    `json:"message,omitzero"`      // for people; no payload, no stack, at most MaxMessage bytes
+	Message     string    `json:"message,omitzero"`      // human-readable; no payload, no stack, at most MaxMessage bytes
 
 	// LastOffset is the last offset of the gap that begins at Source; nil except for an event of [Lost].
 	LastOffset *int64 `json:"last_offset,omitzero"`
 
 	Part   string `json:"part,omitzero"`   // the part of the record at Source, such as 17/230, from 0; "" for the whole record
-	Letter string `json:"letter,omitzero"` // ID of the dead letter, "" before the record has died
+	Letter string `json:"letter,omitzero"` // ID of the dead letter; "" if the record is not one
 	By     string `json:"by,omitzero"`     // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
 
-	// What follows is set when a person acts through the replayer.
+	// The following fields are set when a person acts through the replayer.
 	User   string `json:"user,omitzero"`          // user of the operating system and the machine, such as root@vm; By is the name that this user gave
-	Call   string `json:"call,omitzero"`          // one call of the command: an operation can have several, such as a plan that is applied again
+	Call   string `json:"call,omitzero"`          // ID of one call of the command: an operation can have several, such as a plan that is applied again
 	Plan   string `json:"plan,omitzero"`          // "sha256:<64 hex>" of the plan that was applied
-	Filter string `json:"filter,omitzero"`        // JSON of the filter that selected the letters
-	Before string `json:"before,omitzero"`        // content hash of the letter's bytes before an edit
+	Filter string `json:"filter,omitzero"`        // JSON of the filter that selected the dead letters
+	Before string `json:"before,omitzero"`        // content hash of the dead letter's bytes before an edit
 	After  string `json:"after,omitzero"`         // and after it
 	Force  string `json:"force_version,omitzero"` // why the dead letter may overwrite newer data, if it may
 

@@ -73,7 +73,7 @@ func object(text, other string, number int64) *Object {
 	return o
 }
 
-// An object that is chained without being read again has the place that reading it would give.
+// An object that is chained directly has the same place as one that is parsed again.
 func FuzzObject(f *testing.F) {
 	f.Add("plain", "", int64(0))
 	f.Add("<b>&\"\\\u2028\x00\x1f\x7f\t\n\r\b\f/", "é 漢 \U0001F600 \ufffd", int64(-7))
@@ -104,7 +104,7 @@ func linkOf(t *testing.T, entry string) Link {
 	return must.Get(Link{}.Next([]byte(entry)))(t)
 }
 
-// all is an event with every field.
+// all returns an event with every field.
 func all(t *testing.T) Event {
 	t.Helper()
 	e := Event{Decision: Replayed, Attempt: 3, LedgerVersion: 1, Place: Place{Operators, Link{Seq: 7, Prev: "sha256:00", Hash: "sha256:01"}}}
@@ -121,7 +121,7 @@ func all(t *testing.T) Event {
 	return e
 }
 
-// What is written member by member is what is read.
+// A member-by-member encoding is decoded to the same event.
 func TestRecord_writes_every_member_that_is_read(t *testing.T) {
 	want := all(t)
 	r := must.Get(want.Record("a", 0))(t)
@@ -163,7 +163,7 @@ func made(t *testing.T, n int) []entry {
 	return out
 }
 
-// rewritten changes an entry and gives it a hash that fits it.
+// rewritten changes an entry and gives it a matching hash.
 func rewritten(e []entry) []entry {
 	e[2].text = []byte(`{"n":2,"by":"bo"}`)
 	link, err := e[1].link.Next(e[2].text)
@@ -184,7 +184,7 @@ func zeroth() []entry {
 
 const year = 365 * 24 * time.Hour
 
-// chained is what is there of a chain: its entries, its head, and what its topic keeps.
+// chained is the evidence about a chain: its entries, its head, and what its topic keeps.
 type chained struct {
 	entries []entry
 	head    *Head
@@ -192,7 +192,8 @@ type chained struct {
 	kept    Kept
 }
 
-// whole is a chain of some entries, of an hour ago, in a topic that keeps a year and has lost what was before it.
+// whole returns a chain of n entries, an hour old, in a topic that keeps a year and has lost everything before the
+// chain.
 func whole(t *testing.T, n int) *chained {
 	entries := made(t, n)
 	now := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -253,7 +254,8 @@ func TestCheck_S0_11_S3_8_findsWhatDoesNotHold(t *testing.T) {
 	}
 }
 
-// What is written while the trail is read is no fault: the head that is read afterwards is that of the last entry, or of a later one.
+// Entries that are added while the trail is read are no fault: the head that is read afterwards belongs to the last
+// entry, or to a later one.
 func TestCheck_S0_11_entriesMadeMeanwhile(t *testing.T) {
 	c := whole(t, 4)
 	for seen := range 4 {

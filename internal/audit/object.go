@@ -83,7 +83,7 @@ func (o *Object) Place(name string, p Place) {
 
 // quote writes a string as RFC 8785 requires.
 func (o *Object) quote(value string) {
-	o.text, _ = jsontext.AppendQuote(o.text, value) // the error only says that something was replaced
+	o.text, _ = jsontext.AppendQuote(o.text, value) // the error only reports replaced characters
 }
 
 // JSON returns the object with its members in the order in which they were written. Nothing can be added after it.

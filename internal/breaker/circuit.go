@@ -9,12 +9,12 @@ import (
 // ProbePoll is how long to wait while another request probes, because the end of that request is unknown.
 const ProbePoll = 100 * time.Millisecond
 
-// Outcome is what the end of a request means for its service.
+// Outcome is the effect of a finished request on the breaker of its service.
 type Outcome int
 
 // The outcomes.
 const (
-	Ignored      Outcome = iota // nothing: the caller gave up
+	Ignored      Outcome = iota // none: the request was canceled
 	Success                     // the service works, whatever it answered
 	Failure                     // the service is down, or hardly up
 	Inconclusive                // it answered, but not so that an open breaker could close: the fault may lie in this request
@@ -131,7 +131,7 @@ func (b *Circuit) Trip(now time.Duration) {
 
 func (b *Circuit) forget() { b.window, b.latest = parts{}, ring{size: b.rule.Among} }
 
-// Retune gives a breaker another rule. An open breaker stays open until its cooldown ends; a closed one counts from
+// Retune replaces the rule of a breaker. An open breaker stays open until its cooldown ends; a closed one counts from
 // zero.
 func (b *Circuit) Retune(rule config.Breaker) {
 	b.rule = rule

@@ -27,7 +27,7 @@ func steady() config.Breaker {
 	return rule
 }
 
-// The breakers of both documents do what a library's do, over long random histories.
+// S4-5, S3-5: over long random histories, the breakers behave like those of a library.
 func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 	for name, rule := range map[string]config.Breaker{"S4-5": standard(), "S3-5": patient()} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 	}
 }
 
-// ask sends requests one after another and gives how many it took to open the breaker; 0 when none did.
+// ask sends requests one after another and returns how many it took to open the breaker, or 0 if it stayed closed.
 func ask(b *Circuit, from, every time.Duration, n int, fails func(int) bool) int {
 	for i := range n {
 		now, end := from+time.Duration(i)*every, Success
@@ -83,7 +83,7 @@ func never(int) bool  { return false }
 func TestSteady_opens(t *testing.T) {
 	flapping := func(i int) bool { return i%2 == 0 }
 	for name, c := range map[string]struct {
-		good  int // requests before
+		good  int // earlier requests
 		every time.Duration
 		fails func(int) bool
 		want  int
@@ -102,8 +102,8 @@ func TestSteady_opens(t *testing.T) {
 	}
 }
 
-// A service that answers 999 of 1000 requests is not down, at whatever rate it is asked: the number of failures alone would
-// open the breaker within seconds.
+// S4-5: a service that answers 999 of 1000 requests is not down, at whatever rate. A number of failures alone would open
+// the breaker within seconds.
 func TestSteady_S4_5_doesNotOpenForAHealthyServiceThatIsAskedOften(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	rare := func(int) bool { return random.Float64() < 0.001 }
@@ -140,7 +140,7 @@ func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
 	expect.That(t, held, "a new rule closed an open breaker")
 }
 
-// A request that began before the breaker opened neither closes it nor opens it again.
+// A request that began before the breaker opened neither closes nor reopens it.
 func TestLeave_S4_5_aStragglerHasNoSay(t *testing.T) {
 	for _, end := range []Outcome{Success, Failure} {
 		b := NewCircuit(patient())

@@ -26,7 +26,7 @@ func Counts(f classify.Failure) bool {
 	return f.Transient() && slices.Contains(outageCodes(), f.Code)
 }
 
-// Judge returns what the outcome of a request means for the service.
+// Judge returns the effect of a request's result on the breaker of its service.
 func Judge(err error, classifier func(error) classify.Failure) Outcome {
 	if err == nil {
 		return Success
@@ -69,7 +69,7 @@ func NewGuard(name string, c *config.Breaker, log *slog.Logger) *Guard {
 	return &Guard{name: name, log: log, began: time.Now(), circuit: NewCircuit(*c)}
 }
 
-// Retune gives the breaker another rule, see [Circuit.Retune].
+// Retune replaces the rule of the breaker, see [Circuit.Retune].
 func (g *Guard) Retune(rule config.Breaker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

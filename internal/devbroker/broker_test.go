@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// start starts a broker that ends with the test, and a client on it.
+// start starts a broker that ends with the test, and a client.
 func start(t *testing.T, o devbroker.Options, opts ...kgo.Opt) (*devbroker.Broker, *kgo.Client) {
 	t.Helper()
 	b := must.Get(devbroker.Start(o))(t)

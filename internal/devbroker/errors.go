@@ -9,7 +9,7 @@ import (
 
 // PortError means that a local service cannot listen on its port.
 type PortError struct {
-	// Service names the service for people: "embedded broker".
+	// Service names the service in messages: "embedded broker".
 	Service string
 	// Port is the requested port.
 	Port int

@@ -19,15 +19,15 @@ import (
 
 func at(record int) header.Position { return header.Position{Topic: "t", Offset: int64(record)} }
 
-// attempt is one attempt of a played instance.
+// attempt is one attempt of a simulated instance.
 type attempt struct {
 	record, number int
 	begins, ends   time.Duration
 	fails          bool
 }
 
-// instance plays records on so many workers: every sixth fails at once and is retried, the others succeed slowly. What is due in a
-// tier goes before what is new. each is told the breaches of each attempt that ends.
+// instance processes records with this many workers: every sixth record fails at once and is retried, the others succeed
+// slowly. Due records of a tier come before new ones. each gets the breaches of each attempt that ends.
 func instance(g *Gates, records, workers int, fails func(record int) bool, each func([]Breach)) {
 	var running, due []attempt
 	now, next := time.Duration(0), 0
@@ -71,8 +71,8 @@ func instance(g *Gates, records, workers int, fails func(record int) bool, each 
 	}
 }
 
-// Issue 18: 100 of 600 records fail at once, three times each, and 500 succeed slowly; that was read as 27 % and more. Of the
-// records that have begun no more than every sixth, and one, has failed at any time.
+// S1-8: 100 of 600 records fail at once, three times each, and 500 succeed slowly. At any time, at most every sixth of
+// the started records, plus one, has failed.
 func TestEnded_S1_8_fastFailuresDoNotOutrunSlowSuccesses(t *testing.T) {
 	g := New(Limits{MaxTransientRate: 0, MaxDeadLetterRate: 0, MinRecords: 20})
 	most, last := 0.0, Breach{}
@@ -114,7 +114,7 @@ func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 	}
 }
 
-// What began before a person resumed the pipeline does not pause it again, though it fails after that.
+// An attempt that began before a resume does not pause the pipeline again, although it fails later.
 func TestOver_S1_8_anAttemptFromBeforeTheResetIsStale(t *testing.T) {
 	g := New(Limits{})
 	g.Begun(start, at(1), "b", true)
@@ -126,7 +126,7 @@ func TestOver_S1_8_anAttemptFromBeforeTheResetIsStale(t *testing.T) {
 	expect.That(t, g.Over(at(1)) && !g.Over(at(3)), "only the batch that is forgotten is stale")
 }
 
-// S4-9, S4-1: what fails permanently at once does not outrun what succeeds slowly, in a window or in a batch.
+// S4-9, S4-1: immediate permanent failures do not outrun slow successes, in a window or in a batch.
 func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 	for _, batch := range []string{"", "b"} {
 		g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 50, SeparateBatches: true})
@@ -146,7 +146,7 @@ func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// points gives so many different points with exactly so many digits after the point, of which the last may be 0.
+// points returns n different points with exactly this many decimals, the last of which may be 0.
 func points(n, decimals int) []orb.Point {
 	random, scale := rand.New(rand.NewPCG(7, uint64(decimals))), math.Pow10(decimals)
 	out := make([]orb.Point, n)
@@ -156,7 +156,7 @@ func points(n, decimals int) []orb.Point {
 	return out
 }
 
-// feed gives the index of the first point at which the floor is broken, -1 when it holds.
+// feed returns the index of the first point at which the floor is broken, or -1.
 func feed(g *Gates, batch, prefix string, all []orb.Point) int {
 	for i, p := range all {
 		if _, broken := g.Precision(start, batch, SampleOf(prefix+strconv.Itoa(i), p), true); broken {
@@ -220,7 +220,7 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 	expect.That(t, !enough, "one point is not enough to measure")
 }
 
-// A feature that stays where it is, a retry, and one large geometry say nothing by their repetition.
+// The repetition of a stationary feature, a retry, or one large geometry is no evidence.
 func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 	g := New(Limits{Floor: 6})
 	ring := orb.Ring{}
@@ -238,7 +238,7 @@ func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 	expect.That(t, len(s.ordinates) == 0 && !s.coarse(6), "no geometry: %+v", s)
 }
 
-// S4-1: a batch is judged by itself, and one bad batch is not the fault of the others.
+// S4-1: a batch is judged on its own, and one bad batch does not affect the others.
 func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		apart bool
@@ -261,7 +261,7 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 	}
 	g := New(Limits{Floor: 6, SeparateBatches: true})
 	broken := false
-	for i, p := range points(200, 4) { // none is large enough to be judged by itself
+	for i, p := range points(200, 4) { // no batch is large enough to be judged on its own
 		b, yes := g.Precision(start, "small"+strconv.Itoa(i/20), SampleOf("s"+strconv.Itoa(i), p), true)
 		broken = broken || yes && b.Batch == ""
 	}

@@ -18,7 +18,7 @@ type Limits struct {
 	MaxDeadLetterRate float64
 	Floor             int           // decimals of the source's coordinates; 0 for no floor. See [Gates.Precision]
 	Window            time.Duration // defaults to 10 minutes
-	MinRecords        int           // a rate is judged from so many records on; defaults to 100
+	MinRecords        int           // minimum number of records for judging a rate; defaults to 100
 	Attempt           time.Duration // longest duration of an attempt; a longer one no longer counts as in flight. Defaults to 5 minutes
 	MaxBatches        int           // batches in memory; the one not used for longest is dropped first, and its counts stay in the windows. Defaults to 1000
 	// SeparateBatches means that a batch beyond a tolerance is handled separately: its counts are removed from the windows.
@@ -80,8 +80,8 @@ func New(limits Limits) *Gates {
 	return g
 }
 
-// Reset clears all counts except the delivered records of each batch. It is for a pipeline that goes on after a pause.
-// Attempts in flight count for nothing when they end.
+// Reset clears all counts except the delivered records of each batch. It is for a pipeline that resumes after a pause.
+// Attempts in flight are not counted when they end.
 func (g *Gates) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +100,7 @@ func (g *Gates) reset() {
 	}
 }
 
-// Forget does for one batch what [Gates.Reset] does for all: from now on the batch is handled separately, or no longer.
+// Forget resets one batch, as [Gates.Reset] resets all: from now on the batch is handled separately, or no longer.
 func (g *Gates) Forget(batchID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -311,8 +311,8 @@ func (g *Gates) makeRoom() {
 }
 
 // Suspend clears all counts, as [Gates.Reset] does, and stops the judging of windows until a time; the zero time ends
-// the suspension. The windows then start empty. A separately handled batch is judged nevertheless, because it stops
-// nobody else.
+// the suspension. The windows then start empty. A separately handled batch is judged nevertheless, because it stops no
+// other batch.
 func (g *Gates) Suspend(until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -29,7 +29,7 @@ func feature(owner, zone bool) *transform.Feature {
 	return f
 }
 
-// short is a breach for tables: code, batch and field, and how many of how many.
+// short formats a breach for tables: code, batch and field, and the counts.
 func short(broken []Breach) string {
 	var out []string
 	for _, b := range broken {
@@ -41,7 +41,7 @@ func short(broken []Breach) string {
 func TestMapped_S0_9_nullRatePerFieldAndWindow(t *testing.T) {
 	g := New(Limits{Fields: []string{"owner", "zone"}, MaxNullRate: 0.1, Window: time.Minute, MinRecords: 10})
 	now := start
-	for i := range 10 { // one of ten is tolerated
+	for i := range 10 { // one in ten is tolerated
 		now = start.Add(time.Duration(i) * time.Second)
 		got := g.Mapped(now, "", feature(true, i != 3))
 		must.That(t, len(got) == 0, "after %d: %s", i+1, short(got))
@@ -89,7 +89,7 @@ func TestEnded_S4_9_moreThanAFifthDead(t *testing.T) {
 	for i := range 101 {
 		last = g.Ended(start, "", Outcome{Finished: true, Dead: i%5 == 0})
 		must.That(t, i >= 100 || len(last) <= 0, "after %d: %s", i+1, short(last))
-		for range 3 { // what waits on is not finished, and does not thin the share
+		for range 3 { // waiting records are not finished, and do not lower the share
 			got := g.Ended(start, "", Outcome{})
 			must.That(t, len(got) <= 0 || i >= 100, "after %d: %s", i+1, short(got))
 		}
@@ -104,7 +104,7 @@ func TestEnded_S4_9_moreThanAFifthDead(t *testing.T) {
 	expect.That(t, len(after) == 0, "after a reset: %s", short(after))
 }
 
-// S4-1: a bad batch among good records is named. When it is dealt with by itself, the window forgets it.
+// S4-1: a bad batch among good records is named. Once it is handled separately, the window forgets it.
 func TestBatch_S4_1_answersForItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		apart bool
@@ -144,7 +144,7 @@ func TestBatches_theOneNotHeardOfForLongestIsForgotten(t *testing.T) {
 	expect.That(t, a == 2 && b == 0 && c == 1, "a %d, b %d, c %d", a, b, c)
 }
 
-// The running sum is what a count over all records inside the window gives, whatever the clock does.
+// The running sum equals a count over all records in the window, whatever the clock does.
 func TestWindow_sumsWhatIsInside(t *testing.T) {
 	w := newWindow(time.Minute, 1)
 	now, inside := start, map[int64]int64{}
@@ -196,7 +196,7 @@ func TestCodes_isClosedAndEachNamesItsKey(t *testing.T) {
 	}
 }
 
-// A producer that gives every record a batch of its own, such as an event id, costs no more memory than MaxBatches of them.
+// A producer that uses a batch per record, such as an event ID, costs no more memory than MaxBatches batches.
 func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
 	g := New(Limits{Fields: []string{"owner"}, MaxNullRate: 0.5, MaxDeadLetterRate: 0.5, MaxBatches: 10, SeparateBatches: true})
 	for i := range 5000 {
@@ -212,20 +212,21 @@ func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
 		expect.That(t, known <= 2*10, "%s remembers %d batches", name, known)
 		expect.That(t, w.sum.of == 5000, "%s counts %d records; what a forgotten batch added stays in the window", name, w.sum.of)
 	}
-	// They die, one a batch: none can be judged by itself, and the window is held to its limit.
+	// These records become dead letters, one per batch: no batch can be judged on its own, so the window must exceed its
+	// limit.
 	broken := false
 	for i := range 12000 {
 		broken = broken || len(g.Ended(time.Unix(500, 0), "d-"+strconv.Itoa(i), Outcome{Finished: true, Dead: true})) > 0
 	}
 	expect.That(t, broken, "the window does not say that most records die")
-	for i := range 100 { // all is dropped once it is older than the window
+	for i := range 100 { // everything is dropped once it is older than the window
 		g.Ended(time.Unix(5000+int64(i)*10, 0), "", Outcome{Finished: true, Delivered: true})
 	}
 	s := g.letters.sum
 	expect.That(t, s.of == 60 && s.bad[0] == 0, "the window has %+v left", s)
 }
 
-// While the windows are suspended nothing is broken; they begin empty when it ends, and what began before that counts for nothing.
+// While the windows are suspended, no rate is exceeded. They start empty after that, and earlier attempts do not count.
 func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 	limits := Limits{Fields: []string{"zone"}, MaxNullRate: 0.1, MaxTransientRate: 0.1, MaxDeadLetterRate: 0.1, MinRecords: 10}
 	g := New(limits)
@@ -252,7 +253,7 @@ func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 	expect.That(t, len(got) != 0, "a suspension that a person ended goes on")
 }
 
-// A batch that is dealt with by itself stops nobody: it is judged all the same.
+// A batch that is handled separately stops no other batch, so it is judged during a suspension too.
 func TestSuspend_S4_1_aBatchIsQuarantinedAllTheSame(t *testing.T) {
 	for _, apart := range []bool{true, false} {
 		g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.1, MaxTransientRate: 1, MaxDeadLetterRate: 1, MinRecords: 10, SeparateBatches: apart})
@@ -265,7 +266,7 @@ func TestSuspend_S4_1_aBatchIsQuarantinedAllTheSame(t *testing.T) {
 	}
 }
 
-// A bad batch that is too small to be judged does not hold everything; several of them do.
+// A bad batch that is too small to be judged does not pause the pipeline; several of them do.
 func TestBatch_S4_1_oneSmallBatchIsWaitedFor(t *testing.T) {
 	limits := Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MinRecords: 20, SeparateBatches: true}
 	g := New(limits)

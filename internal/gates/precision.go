@@ -20,7 +20,7 @@ type ordinates struct {
 	ring []kept
 	next int
 	seen map[place]bool
-	with [maxDecimals + 1]int // number of ordinates with so many decimals
+	with [maxDecimals + 1]int // number of ordinates by number of decimals
 }
 
 type kept struct {
@@ -103,7 +103,7 @@ type PrecisionBreach struct {
 	Floor  int
 }
 
-// String says what was counted, what is tolerated, and which key sets it.
+// String describes the count, the tolerance, and the key that sets it.
 func (b PrecisionBreach) String() string {
 	where := ""
 	if b.Batch != "" {

@@ -17,16 +17,16 @@ import (
 // Version is the version of the ledger's format.
 const Version = 1
 
-// Reason is why an entry was made.
+// Reason is the reason of an entry.
 type Reason string
 
 // The reasons.
 const (
 	ReasonDenied  Reason = "governance_denied" // a rule forbids to process the record: it is in the DLQ, escalated
-	ReasonRetries Reason = "retry_threshold"   // an attempt with the number escalate_after_attempts failed; retries go on
+	ReasonRetries Reason = "retry_threshold"   // an attempt with the number escalate_after_attempts failed; retries continue
 )
 
-// Ledger makes the entries of a pipeline.
+// Ledger creates the entries of a pipeline.
 type Ledger struct {
 	topic, pipeline, runID string
 	after                  int
@@ -78,7 +78,7 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 	return records, next, err
 }
 
-// withParts inserts the parts of a record that are dead letters of their own before it.
+// withParts inserts the parts of a record that have their own dead letters before it.
 func withParts(events []*retrytopics.Event) []*retrytopics.Event {
 	var all []*retrytopics.Event
 	for _, e := range events {
@@ -110,7 +110,7 @@ type Status string
 const (
 	StatusUngoverned Status = "ungoverned" // no marks are read, or the record has none
 	StatusAllowed    Status = "allowed"    // the record has marks, and no rule forbids them
-	StatusEscalated  Status = "escalated"  // too many retries: the ledger has an entry; retries go on
+	StatusEscalated  Status = "escalated"  // too many retries: the ledger has an entry; retries continue
 	StatusDenied     Status = "denied"     // a rule forbids it
 )
 

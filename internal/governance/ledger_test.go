@@ -44,7 +44,7 @@ func event(offset int64, attempt int, code classify.Code, outcome policy.Outcome
 	return e
 }
 
-// What belongs into the ledger, and what telemetry says of it (S3-7, S3-8).
+// S3-7, S3-8: which events get an entry in the ledger, and their governance status in telemetry.
 func TestLedger_S3_8_takesViolationsAndRetriesBeyondTheThreshold(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -66,8 +66,8 @@ func TestLedger_S3_8_takesViolationsAndRetriesBeyondTheThreshold(t *testing.T) {
 	}
 }
 
-// made is a ledger of three partitions' worth of one, as Read would give it.
-func made(t *testing.T, n int) Document {
+// newDocument returns a ledger with entries in three partitions, as Read returns it.
+func newDocument(t *testing.T, n int) Document {
 	t.Helper()
 	l := testLedger(0)
 	p := Partition{Partition: 1}
@@ -86,13 +86,13 @@ func made(t *testing.T, n int) Document {
 	p.Head = &audit.Head{}
 	must.Do(t, json.Unmarshal(head, p.Head))
 	p.Begins = 7
-	made := must.Get(time.Parse(time.RFC3339, p.Head.At))(t)
+	headTime := must.Get(time.Parse(time.RFC3339, p.Head.At))(t)
 	const year = 365 * 24 * time.Hour
-	return Document{Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}, ReadAt: made.Add(time.Hour), Retention: year.Milliseconds()}
+	return Document{Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}, ReadAt: headTime.Add(time.Hour), Retention: year.Milliseconds()}
 }
 
 func TestLedger_S3_8_theChainShowsAChange(t *testing.T) {
-	d := made(t, 4)
+	d := newDocument(t, 4)
 	reports := d.Verify()
 	expect.That(t, audit.Broken(reports) == nil && len(reports) == 1 && reports[0].Entries == 4, "%+v", reports)
 	entry := &d.Partitions[0].Entries[1].Entry
@@ -107,7 +107,7 @@ func TestLedger_anUnreadableHeadStopsIt(t *testing.T) {
 }
 
 func TestDocument_isReadAsItWasWritten(t *testing.T) {
-	d := made(t, 3)
+	d := newDocument(t, 3)
 	text := must.Get(json.MarshalIndent(d, "", "  "))(t)
 	again, err := ParseDocument(text)
 	expect.That(t, err == nil && again.Entries() == 3 && audit.Broken(again.Verify()) == nil, "%d entries, %v, %v", again.Entries(), err, again.Verify())
@@ -124,7 +124,7 @@ func FuzzParseDocument(f *testing.F) {
 	})
 }
 
-// S3-8: a feature of a collection that is denied by itself has an entry of its own, before that of its record.
+// S3-8: a feature of a collection that is denied has its own entry, before that of its record.
 func TestLedger_S3_8_hearsOfParts(t *testing.T) {
 	whole := event(7, 1, "", policy.OutcomeDelivered, "")
 	whole.Dead = []*retrytopics.Event{
@@ -144,7 +144,7 @@ func headerOf(key, value string) []kgo.RecordHeader {
 	return []kgo.RecordHeader{{Key: key, Value: []byte(value)}}
 }
 
-// Where a mark is read, and which rule it breaks.
+// Where a mark is read from, and which rule it breaks.
 func TestPolicy_S3_1(t *testing.T) {
 	both := config.Mark{Header: "care", Field: "properties.care"}
 	allow, deny, required := both, both, both
@@ -154,7 +154,7 @@ func TestPolicy_S3_1(t *testing.T) {
 		rules   config.Mark
 		headers []kgo.RecordHeader
 		before  string
-		feature string // properties, of several features with & between them; "" for a delete
+		feature string // properties of several features, separated by &; "" for a delete
 		want    string
 		breaks  string
 	}{
@@ -201,7 +201,7 @@ func TestPolicy_S3_1(t *testing.T) {
 	}
 }
 
-// Every kind of mark has its own rules, and the words of a violation say which and what.
+// Every kind of mark has its own rules, and a violation names the mark and the rule.
 func TestPolicy_S3_8_threeKinds(t *testing.T) {
 	p := NewPolicy(config.Governance{
 		Care: config.Mark{Header: "c"}, Sovereignty: config.Mark{Header: "s", Allow: []string{"osage"}}, Lineage: config.Mark{Header: "l", Required: true},

@@ -43,7 +43,7 @@ func (v *Violation) FailureStage() classify.Stage { return classify.StageGate }
 // Policy reads marks and applies their rules. The zero Policy reads none.
 type Policy struct{ rules config.Governance }
 
-// NewPolicy makes a policy of its configuration.
+// NewPolicy returns the policy of a configuration.
 func NewPolicy(rules config.Governance) Policy { return Policy{rules} }
 
 // On reports whether any mark is read.

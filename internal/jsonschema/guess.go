@@ -9,7 +9,7 @@ import (
 // Guess is the shape that some values have in common: the types at each path, and the fields that none of them lacks.
 type Guess struct{ root shape }
 
-// Bounds of what is told apart in one value: below, anything is allowed.
+// These limits bound the distinctions within one value. Beyond them, anything is allowed.
 const (
 	maxGuessDepth  = 16
 	maxGuessFields = 200 // of one object: one with more is a map

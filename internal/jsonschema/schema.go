@@ -25,15 +25,16 @@ const (
 	maxExponent = 1000    // of a number: the digits of larger ones are all computed before they are compared
 )
 
-// root is what a schema without an $id is called while it is compiled. A relative reference of it is looked up below.
+// root is the name of a schema without an $id while it is compiled. Relative references are resolved below it.
 const root = "schema:///schema.json"
 
-// Compile compiles a schema that refers at most to the given ones. A schema that does not say its draft is of 2020-12.
+// Compile compiles a schema that refers at most to the given ones. A schema without a declared draft is one of 2020-12.
 func Compile(text []byte, references ...Reference) (*Schema, error) {
 	return compile(jsonschema.Draft2020, text, references)
 }
 
-// CompileRegistered is [Compile] for a schema of a registry: one that does not say its draft is of draft 7, as the serializers read it.
+// CompileRegistered is [Compile] for a schema of a registry: a schema without a declared draft is one of draft 7, as in
+// the serializers.
 func CompileRegistered(text []byte, references ...Reference) (*Schema, error) {
 	return compile(jsonschema.Draft7, text, references)
 }
@@ -111,7 +112,7 @@ func checkNumbers(v any) error {
 	return nil
 }
 
-// Check says where a value does not satisfy the schema, by the path of the first field.
+// Check returns an error with the path of the first field that does not satisfy the schema.
 func (s *Schema) Check(value []byte) error {
 	parsed, err := parse(value)
 	if err != nil {

@@ -28,7 +28,8 @@ func TestCheck_C4_namesTheField(t *testing.T) {
 	}
 }
 
-// A schema refers to what it is given with, by a relative name, an absolute one or the other's $id, and to nothing else.
+// A schema can refer to the schemas that were passed with it, by a relative name, an absolute one or the other's $id,
+// and to nothing else.
 func TestCompile_C4_references(t *testing.T) {
 	status := `{"$id":"https://example.com/status.json","enum":["PAID"]}`
 	for name, schema := range map[string]string{

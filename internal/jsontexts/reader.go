@@ -16,7 +16,7 @@ const separator = 0x1e
 type Text struct {
 	Line    int    // of its beginning, from 1
 	Bytes   []byte // without white space around it; nil if it is too long
-	TooLong int    // number of its bytes if it is too long, else 0
+	TooLong int    // number of its bytes if it is too long, otherwise 0
 }
 
 // Reader reads texts. It is for one goroutine.
@@ -39,7 +39,7 @@ func (r *Reader) Line() int { return max(r.lines, 1) }
 // Waiting reports whether the next text requires a read from the input.
 func (r *Reader) Waiting() bool { return len(r.ready) == 0 && (r.in == nil || r.in.Buffered() == 0) }
 
-// Next returns the next text. The error is io.EOF at the end, or that of reading.
+// Next returns the next text. The error is io.EOF at the end, or a read error.
 func (r *Reader) Next() (Text, error) {
 	if r.in == nil && r.err == nil {
 		if r.in, r.err = open(r.source); r.err != nil {
@@ -196,7 +196,7 @@ func (r *Reader) broken() {
 	}
 }
 
-// add makes a text ready.
+// add queues a text.
 func (r *Reader) add(number int, text []byte) {
 	if len(text) > r.limit {
 		r.ready = append(r.ready, Text{Line: number, TooLong: len(text)})
@@ -231,7 +231,8 @@ func open(in io.Reader) (*bufio.Reader, error) {
 	return buffered, nil
 }
 
-// notText says by its first bytes why an input is not UTF-8 text, and what to do; "" if it may be text.
+// notText examines the first bytes of an input that is not UTF-8 text, and returns what the input is and what to do; ""
+// if it may be text.
 func notText(start []byte) string {
 	is := func(magic string) bool { return bytes.HasPrefix(start, []byte(magic)) }
 	switch {

@@ -78,7 +78,7 @@ func TestReader_S0_2_forms(t *testing.T) {
 	}
 }
 
-// FuzzReader_S0_2: no input makes it panic, and what comes out was in it.
+// FuzzReader_S0_2: no input causes a panic, and every returned text is part of the input.
 func FuzzReader_S0_2(f *testing.F) {
 	for _, seed := range []string{"{}\n{}", "\x1e{\"a\":[1}\n{", "]}\n", "{\n\"a", "[[\n]{"} {
 		f.Add(seed)

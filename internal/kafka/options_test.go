@@ -114,7 +114,7 @@ func TestOptions_faults(t *testing.T) {
 	}
 }
 
-// TestCredentials_are_read_for_each_connection proves that a rotated password is taken up.
+// TestCredentials_are_read_for_each_connection checks that a changed password is used.
 func TestCredentials_are_read_for_each_connection(t *testing.T) {
 	s := config.SASL{Mechanism: config.MechanismPlain, Username: "u", PasswordEnv: "CLUSTER_TEST_PASSWORD"}
 	t.Setenv("CLUSTER_TEST_PASSWORD", "old")
@@ -165,7 +165,7 @@ func reach(t *testing.T, k config.Kafka) error {
 	return Reachable(t.Context(), connect(t, k))
 }
 
-// closedPort gives an address that nobody listens on.
+// closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -173,7 +173,7 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A broker that wants a certificate of its clients is running and its address is right: the message says what is missing.
+// If a broker requires client certificates, the broker runs and its address is right. The message says what is missing.
 func TestReachable_says_that_the_broker_wants_a_certificate(t *testing.T) {
 	donor := httptest.NewTLSServer(nil)
 	defer donor.Close()

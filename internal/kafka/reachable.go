@@ -24,7 +24,7 @@ const reachTimeout = 15 * time.Second
 type UnreachableError struct {
 	Brokers []string // as configured
 	Err     error    // the error of the last broker
-	Alone   bool     // no pipeline file says how to reach them, but flags, the environment and a profile do
+	Alone   bool     // there is no pipeline file; flags, the environment and a profile describe the connection
 }
 
 // Error is one line: the brokers, what happened, what to do.
@@ -55,7 +55,7 @@ func Reachable(ctx context.Context, client *kgo.Client) error {
 	return &UnreachableError{Brokers: brokers, Err: err}
 }
 
-// explain says in plain words what happened and what to do about it.
+// explain describes in plain words what happened and what to do.
 func explain(err error) (what, remedy string) {
 	const (
 		running = "is the broker running? set kafka.brokers or SWITCHBACK_KAFKA_BROKERS"

@@ -255,7 +255,7 @@ func (l *leader) find(ctx context.Context, cl *kgo.Client, topic string, partiti
 	return nil
 }
 
-// Log is the origin of records: a [Cluster], or files that stand for topics.
+// Log is a source of records: a [Cluster], or files that replace topics.
 type Log interface {
 	// Spans returns what can be read of each partition of a topic.
 	Spans(ctx context.Context, topic string) (map[int32]Span, error)

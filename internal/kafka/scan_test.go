@@ -47,7 +47,7 @@ func produce(t *testing.T, cl *kgo.Client, topic string, partition int32, values
 	}
 }
 
-// transaction writes values to t/0; end nil leaves it open.
+// transaction writes values to t/0. If end is nil, the transaction stays open.
 func transaction(t *testing.T, cl *kgo.Client, end *kgo.TransactionEndTry, values ...string) {
 	t.Helper()
 	must.Do(t, cl.BeginTransaction())
@@ -113,8 +113,8 @@ func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
 	}
 }
 
-// outOfRange lets a cluster answer the next request for records as Apache Kafka does when they are gone: without saying
-// where the log starts.
+// outOfRange makes a cluster answer the next fetch like Apache Kafka when the records are deleted: without the start of
+// the log.
 func outOfRange(c *kfake.Cluster) {
 	c.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		asked := req.(*kmsg.FetchRequest).Topics[0]

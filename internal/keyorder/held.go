@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Dead letters of one record's parts hold the record's key together: the key goes on once all of them are resolved. Held
-// is the ID of the record's own dead letter, HeldParts are the parts that hold the key.
+// Dead letters of one record's parts block the record's key together: the key continues once all of them are resolved.
+// Held is the ID of the record's own dead letter, HeldParts are the parts that block the key.
 
 // PartSet is a set of parts as text, such as 3-5,17; "" is the empty one.
 type PartSet string
@@ -69,7 +69,8 @@ func (st State) holdWhole(r Record, deadLetter string) State {
 	return st
 }
 
-// release removes the resolved dead letter from those that hold the key, and adds the parts that died now.
+// release removes the resolved dead letter from those that block the key, and adds the parts that became dead letters
+// now.
 func (st State) release(r Record, dead []int) State {
 	if r.Part.Whole() {
 		st.HeldRemaining = false

@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Key is the order state of one key, for callers that play an engine's order without a broker, such as a simulation. The
-// zero Key has no waiting record.
+// Key is the order state of one key, for callers that simulate an engine's order without a broker. The zero Key has no
+// waiting record.
 type Key struct{ state State }
 
 // Admit reports whether a record may run now. If not, the decision is where it waits, and next is its number in the
@@ -20,7 +20,7 @@ func (k *Key) Admit(rules Rules, number int64, fromTier bool, tiers []policy.Tie
 // Ended applies the decision after an attempt, and returns the record's number from then on.
 func (k *Key) Ended(rules Rules, number int64, fromTier bool, d policy.Decision) (next int64) {
 	k.state, next = rules.After(k.state, Record{FromTier: fromTier, Number: number}, d, playedDeadLetter)
-	k.state.DeadLetters = 0 // nobody replays one
+	k.state.DeadLetters = 0 // simulated dead letters are not replayed
 	k.state = k.state.tidy()
 	return next
 }
@@ -28,5 +28,5 @@ func (k *Key) Ended(rules Rules, number int64, fromTier bool, d policy.Decision)
 // Idle reports whether no record of the key waits and no dead letter holds it.
 func (k *Key) Idle() bool { return k.state == State{} }
 
-// playedDeadLetter stands for the ID of a dead letter.
+// playedDeadLetter is used as the ID of simulated dead letters.
 const playedDeadLetter = "played"

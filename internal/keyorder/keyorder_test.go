@@ -13,8 +13,8 @@ import (
 
 var midday = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// holding is the state of a key whose order is strict and whose dead letters hold it.
-type holding struct {
+// blocking is the state of a key in strict order, whose dead letters block it.
+type blocking struct {
 	t  *testing.T
 	o  Rules
 	st State
@@ -22,8 +22,9 @@ type holding struct {
 
 var twoTiers = []policy.Tier{{Topic: "t.retry-1s", Delay: time.Second}, {Topic: "t.retry-2s", Delay: 2 * time.Second}}
 
-// ends lets a record that may run end so; dead are its parts that died. It gives the record's number.
-func (h *holding) ends(what string, r Record, outcome policy.Outcome, deadLetter string, dead ...int) int64 {
+// finish ends a record that may run with this outcome; dead are its parts that became dead letters. It returns the
+// record's number.
+func (h *blocking) finish(what string, r Record, outcome policy.Outcome, deadLetter string, dead ...int) int64 {
 	h.t.Helper()
 	next, _, number, run := h.o.Admit(h.st, r, twoTiers, midday)
 	must.That(h.t, run, "%s waits: %+v", what, h.st)
@@ -33,8 +34,8 @@ func (h *holding) ends(what string, r Record, outcome policy.Outcome, deadLetter
 	return number
 }
 
-// waits says whether a further record of the key has to wait.
-func (h *holding) waits(what string, so bool) {
+// wantWaits checks whether a further record of the key must wait.
+func (h *blocking) wantWaits(what string, so bool) {
 	h.t.Helper()
 	if _, _, _, run := h.o.Admit(h.st, Record{}, twoTiers, midday); run == so {
 		h.t.Fatalf("%s: a further record runs is %v: %+v", what, run, h.st)
@@ -45,7 +46,7 @@ func replayed(part int) Record {
 	return Record{DeadLetterID: fmt.Sprint("L-", part), Part: header.Part{Index: part, Of: 9}}
 }
 
-// Whatever order they come back in, a key is held until the last dead letter of a record is finished, and not longer.
+// A key stays blocked until every dead letter of a record is resolved, in whatever order that happens.
 func TestHeldParts_S3_1(t *testing.T) {
 	t.Parallel()
 	type step struct {
@@ -84,44 +85,44 @@ func TestHeldParts_S3_1(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &holding{t: t, o: Rules{Mode: Strict, HoldKey: true}}
+			h := &blocking{t: t, o: Rules{Mode: Strict, HoldKey: true}}
 			for i, s := range steps {
 				if i > 0 {
-					h.waits("before "+s.what, true)
+					h.wantWaits("before "+s.what, true)
 				}
-				h.ends(s.what, s.a, s.outcome, s.letter, s.dead...)
+				h.finish(s.what, s.a, s.outcome, s.letter, s.dead...)
 			}
-			h.waits("at the end", false)
+			h.wantWaits("at the end", false)
 			expect.That(t, h.st.Held == "" && h.st.HeldParts == "" && !h.st.HeldRemaining, "it is still held: %+v", h.st)
 		})
 	}
 }
 
-// The rest of a record runs on though parts of it hold its key, and those behind it wait for both.
+// The rest of a record continues although its parts block the key. Records behind it wait for both.
 func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 	t.Parallel()
-	h := &holding{t: t, o: Rules{Mode: Strict, HoldKey: true}}
-	n := h.ends("record", Record{OwnDeadLetter: "L"}, policy.OutcomeRetried, "", 1)
+	h := &blocking{t: t, o: Rules{Mode: Strict, HoldKey: true}}
+	n := h.finish("record", Record{OwnDeadLetter: "L"}, policy.OutcomeRetried, "", 1)
 	remaining := Record{FromTier: true, Number: n, OwnDeadLetter: "L"}
-	h.waits("while the rest waits", true)
-	n = h.ends("rest", remaining, policy.OutcomeRetried, "", 2)
-	h.ends("part 1", replayed(1), policy.OutcomeDelivered, "")
-	h.ends("rest", Record{FromTier: true, Number: n, OwnDeadLetter: "L"}, policy.OutcomeDeadLettered, "L")
-	h.ends("part 2", replayed(2), policy.OutcomeDelivered, "")
-	h.waits("while the rest is dead", true)
-	h.ends("letter", Record{DeadLetterID: "L", OwnDeadLetter: "L"}, policy.OutcomeDelivered, "")
-	h.waits("at the end", false)
+	h.wantWaits("while the rest waits", true)
+	n = h.finish("rest", remaining, policy.OutcomeRetried, "", 2)
+	h.finish("part 1", replayed(1), policy.OutcomeDelivered, "")
+	h.finish("rest", Record{FromTier: true, Number: n, OwnDeadLetter: "L"}, policy.OutcomeDeadLettered, "L")
+	h.finish("part 2", replayed(2), policy.OutcomeDelivered, "")
+	h.wantWaits("while the rest is dead", true)
+	h.finish("letter", Record{DeadLetterID: "L", OwnDeadLetter: "L"}, policy.OutcomeDelivered, "")
+	h.wantWaits("at the end", false)
 }
 
-// With continue, dead parts hold nothing.
+// With continue, dead parts do not block the key.
 func TestHeldParts_S3_1_continueHoldsNothing(t *testing.T) {
 	t.Parallel()
-	h := &holding{t: t, o: Rules{Mode: Strict}}
-	h.ends("record", Record{OwnDeadLetter: "L"}, policy.OutcomeDelivered, "", 1, 2)
-	h.waits("behind it", false)
+	h := &blocking{t: t, o: Rules{Mode: Strict}}
+	h.finish("record", Record{OwnDeadLetter: "L"}, policy.OutcomeDelivered, "", 1, 2)
+	h.wantWaits("behind it", false)
 }
 
-// A later record waits behind the failed one of its key, and runs once that one is finished.
+// A later record waits behind the failed record of its key, and runs once that record is finished.
 func TestKey_waitsBehindTheFailedOne(t *testing.T) {
 	t.Parallel()
 	tiers := []policy.Tier{{Topic: "r", Delay: time.Second}}

@@ -68,7 +68,7 @@ func (st State) behind(tiers []policy.Tier, now time.Time) policy.Decision {
 }
 
 // Guards reports whether a record's version is compared: it must not take effect if a newer event of its key did. In
-// strict order the numbers ensure this, except for records that came in by another way.
+// strict order the numbers ensure this, except for records without a number.
 func (rules Rules) Guards(st State, r Record) bool {
 	return rules.Mode == LatestWins || rules.Mode == Strict && (r.DeadLetterID != "" || st.leftover(r))
 }
@@ -107,7 +107,7 @@ func (rules Rules) PartsDied(st State, parts int) State {
 }
 
 // endsDeadLetter reports whether a replay with this outcome ends its dead letter permanently. A dead letter that was
-// closed as superseded, filtered or skipped can be reopened and put back again, however late. Until then the newest
+// closed as superseded, filtered or skipped can be reopened and replayed again, however late. Until then the newest
 // event of its key must be remembered, or the dead letter could take effect over it unnoticed.
 func endsDeadLetter(o policy.Outcome) bool {
 	return o == policy.OutcomeDelivered || o == policy.OutcomeDuplicate

@@ -7,18 +7,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// State is what is known of a key with a waiting record or a dead letter. It is a value: methods return the next state.
-// The zero State means that nothing of the key waits or has died; it is not stored.
+// State is the state of a key with a waiting record or a dead letter. It is a value: methods return the next state. The
+// zero State means that the key has neither; it is not stored.
 //
 // With Strict every waiting record of a key has a number. Numbers start at 1; Next is the one that may run, Last the
-// last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
+// last assigned one. Correctness depends on the numbers alone: the tier in which a record waits only saves hops.
 type State struct {
 	Next, Last    int64           // Strict; both 0 if nothing waits, Last only once no leftover does either
 	Tier          int             // Strict: the tier of the record with number Next
 	Due           time.Time       // Strict: when it is due
 	Held          string          // Strict: ID of the dead letter that holds the key
 	HeldParts     PartSet         // Strict: parts of that dead letter's record that hold the key, as dead letters of their own, and not the dead letter
-	HeldRemaining bool            // Strict: the dead letter holds it besides them
+	HeldRemaining bool            // Strict: the dead letter blocks it besides them
 	Waiting       int64           // LatestWins: records in tiers. Strict: leftovers there
 	DeadLetters   int64           // dead letters that may still take effect (see endsDeadLetter)
 	Applied       *header.Version // newest event that took effect since a record waits or has died
@@ -28,15 +28,15 @@ type State struct {
 // Waits reports whether a record with a number waits.
 func (st State) Waits() bool { return st.Next > 0 && st.Next <= st.Last }
 
-// leftover reports whether a record from a tier comes from a time with another order, or without one: it has no number,
-// or one whose turn is long past. Others could overtake it, so its version is compared.
+// leftover reports whether a record from a tier was written with another order, or without one: it has no number, or one
+// whose turn is long past. Other records could overtake it, so its version is compared.
 func (st State) leftover(r Record) bool {
 	return r.FromTier && !st.heldFor(r) && (st.Next == 0 || r.Number < st.Next)
 }
 
-// Loosen returns the state of a key whose order is no longer strict: records with numbers wait like all others, and
-// nothing is held. Last stays until all of them are finished, so that no number is given twice if the order becomes
-// strict again.
+// Loosen returns the state of a key whose order is no longer strict: records with numbers wait like all others, and the
+// key is not blocked. Last stays until all of them are finished, so that no number is assigned twice if the order
+// becomes strict again.
 func (st State) Loosen() State {
 	if st.Waits() {
 		st.Waiting += st.Last - st.Next + 1

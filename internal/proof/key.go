@@ -100,7 +100,7 @@ func ParseKeys(text string) ([]Key, error) {
 	return keys, nil
 }
 
-// parseKey tries hex before base64. Hex digits are valid base64 too, but whoever writes hex digits means hex.
+// parseKey tries hex before base64. Hex digits are valid base64 too, but a text of hex digits is meant as hex.
 func parseKey(word string) (Key, error) {
 	if word == "" {
 		return Key{}, errors.New("it is empty; separate keys by single commas")

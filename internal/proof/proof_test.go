@@ -22,7 +22,7 @@ func key(t *testing.T, fill byte) Key {
 	return must.Get(NewKey(bytes.Repeat([]byte{fill}, MinKeyBytes)))(t)
 }
 
-// replay is a record as the replayer writes it, signed.
+// replay returns a signed record as the replayer writes it.
 func replay(k Key) *kgo.Record {
 	control := header.Control{
 		DeadLetterID: "3-5-aabbccdd", ReplayID: "r1", ReplayCount: 2, Source: header.Position{Topic: "t", Partition: 3, Offset: 5}, HasSource: true,
@@ -38,7 +38,7 @@ func headerOf(name, value string) kgo.RecordHeader {
 	return kgo.RecordHeader{Key: name, Value: []byte(value)}
 }
 
-// S0-8, S4-6: a proof holds for one topic, key, value and set of control headers.
+// S0-8, S4-6: a proof is valid for one topic, key, value and set of control headers.
 func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 	mine := key(t, 1)
 	var ring Keyring
@@ -55,7 +55,7 @@ func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(*kgo.Record)
-		want   retrytopics.Doubt // "" holds
+		want   retrytopics.Doubt // "" for a valid proof
 	}{
 		"as it was signed":       {func(*kgo.Record) {}, ""},
 		"elsewhere in the topic": {func(r *kgo.Record) { r.Partition, r.Offset = 0, 7 }, ""},
@@ -102,14 +102,14 @@ func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 	}
 }
 
-// The form is a contract between versions.
+// The format is a contract between versions.
 func TestSign_writesTheSameForm(t *testing.T) {
 	r := replay(key(t, 1))
 	const want = "1/f2d26cd4d07c5606/9cbf58d392676da5e3dc5b712251a7c148d2e5e317cb26f02d501ca3c9f04d58" // computed with Python's hmac
 	expect.Equal(t, string(r.Headers[len(r.Headers)-1].Value), want)
 }
 
-// Without keys nothing is signed and nothing believed.
+// Without keys, nothing is signed and no proof is valid.
 func TestKeyring_withoutKeysBelievesNothing(t *testing.T) {
 	var ring Keyring
 	r := replay(key(t, 1))
@@ -117,7 +117,7 @@ func TestKeyring_withoutKeysBelievesNothing(t *testing.T) {
 	expect.That(t, !ring.Sign(r), "signed without a key")
 }
 
-// The first key signs, so that a new one comes into use when every process has both.
+// The first key signs, so that a new key can be used once every process has both.
 func TestKeyring_theFirstKeySigns(t *testing.T) {
 	var ring, old Keyring
 	ring.Set([]Key{key(t, 1), key(t, 2)})
@@ -145,7 +145,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// However a key or a ring is printed, the secret does not show.
+// No output format of a key or a keyring reveals the secret.
 func TestKey_showsNoSecret(t *testing.T) {
 	k := must.Get(NewKey([]byte("a secret of the pipeline, 32 byte")))(t)
 	var ring Keyring
@@ -159,7 +159,7 @@ func TestKey_showsNoSecret(t *testing.T) {
 	expect.That(t, !strings.Contains(s, "secret of") && !strings.Contains(s, fmt.Sprintf("%x", "secret of")) && !strings.Contains(s, "97 32 115"), "printed as %s", s)
 }
 
-// Whatever is in the header, it is an error or a proof that is written back as the same text.
+// Any header is either an error, or a proof that is encoded to the same text.
 func FuzzParse(f *testing.F) {
 	f.Add(Proof{KeyID: "e13b5d1b4f3c2ad1"}.String())
 	f.Add("1//")
@@ -170,7 +170,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever a record is, its proof holds, and no longer when a byte of it changes.
+// The proof of any record is valid, until a byte of the record changes.
 func FuzzSign(f *testing.F) {
 	f.Add([]byte("k"), []byte("v"), "id", "x", byte(1))
 	f.Fuzz(func(t *testing.T, key, value []byte, id, more string, change byte) {

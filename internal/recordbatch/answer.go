@@ -18,7 +18,7 @@ const (
 
 // entry is a batch, or a message set of format 0 or 1, as it is in a fetch response.
 type entry struct {
-	first  int64 // its offset; of a compressed message set, that of its last message
+	first  int64 // its offset; for a compressed message set, the one of its last message
 	magic  byte
 	stored []byte
 }
@@ -87,8 +87,8 @@ func (a aborted) pass(b *kmsg.RecordBatch) {
 // waitMillis is how long a broker may wait if there are no records.
 const waitMillis = 500
 
-// Request returns a fetch request to the leader of a partition from an offset on, with read_committed. The response
-// has at most so many bytes, but always a whole batch. Newer brokers know a topic by its ID.
+// Request returns a fetch request to the leader of a partition from an offset on, with read_committed. The response has
+// at most this many bytes, but always a whole batch. Newer brokers identify a topic by its ID.
 func Request(topic string, id [16]byte, partition int32, offset int64, most int32) *kmsg.FetchRequest {
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, offset, most

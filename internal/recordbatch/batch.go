@@ -105,8 +105,8 @@ func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader
 	return bufio.NewReaderSize(guard, streamBuffer), guard, nil
 }
 
-// group collects the bytes of small records of one batch. The client's own decoder makes records of them, because
-// only it knows how to derive their timestamps.
+// group collects the bytes of small records of one batch. The client's own decoder decodes them, because only it knows
+// how to derive their timestamps.
 type group struct {
 	*run
 	batch   *kmsg.RecordBatch

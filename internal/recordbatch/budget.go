@@ -83,8 +83,8 @@ const (
 	bulkySeconds = 60
 )
 
-// Bulky reports whether a batch of more than a mebibyte arrived lately. Its records share its memory, so a record
-// that is kept keeps all of it; the caller then copies what it keeps.
+// Bulky reports whether a batch of more than a mebibyte arrived recently. Its records share its memory, so keeping one
+// record keeps all of it. The caller must then copy what it keeps.
 func (b *Budget) Bulky() bool { return time.Now().Unix()-b.bulky.Load() < bulkySeconds }
 
 // recordOverhead is about the memory that the client needs for a record besides its bytes: a kgo.Record.

@@ -22,12 +22,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// packed gives the records of a batch on the wire.
+// packed returns the records of a batch as they are on the wire.
 func packed(codec kgo.CompressionCodecType, records ...bombs.Record) []byte {
 	return bombs.Batch(codec, at, records...).Records
 }
 
-// xerial frames blocks as Java's snappy does.
+// xerial frames blocks like Java's snappy library.
 func xerial(blocks ...[]byte) []byte {
 	out := append([]byte(xerialPrefix), 0, 0, 0, 1, 0, 0, 0, 1)
 	for _, raw := range blocks {
@@ -37,7 +37,7 @@ func xerial(blocks ...[]byte) []byte {
 	return out
 }
 
-// The budget's decompressor gives what the client's own gives, for what every codec's own writer wrote.
+// The budget's decompressor has the same results as the client's own, for the writers of all codecs.
 func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
 	records := []bombs.Record{{Key: []byte("a"), Value: []byte(strings.Repeat("11.5,48.1 ", 500))}, {Key: []byte("b"), Value: []byte("two")}}
 	raw := packed(kgo.CodecNone, records...)
@@ -66,7 +66,7 @@ func TestBudget_boundsABatch(t *testing.T) {
 	}
 }
 
-// A response is decompressed up to its budget, and always its first batch.
+// A response is decompressed up to its budget, but its first batch always.
 func TestBudget_boundsAResponse(t *testing.T) {
 	b := NewBudget(100_000, 150_000)
 	batch := packed(kgo.CodecZstd, bombs.Record{Key: []byte("a"), Blanks: 90_000})
@@ -76,7 +76,7 @@ func TestBudget_boundsAResponse(t *testing.T) {
 			_, err := b.Decompress(batch, kgo.CodecZstd)
 			expect.That(t, errors.Is(err, want), "response %d, batch %d: error %v, want %v", response, n, err, want)
 		}
-		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Heartbeat), 0, 0, 0, nil) // no fetch response
+		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Heartbeat), 0, 0, 0, nil) // not a fetch response
 		_, err := b.Decompress(batch, kgo.CodecZstd)
 		expect.That(t, Deferred(err), "response %d: an answer to something else began a new budget: %v", response, err)
 	}
@@ -84,7 +84,7 @@ func TestBudget_boundsAResponse(t *testing.T) {
 	must.Get(small.Decompress(batch, kgo.CodecZstd))(t)
 }
 
-// What fits is compressed fast, what does not is compressed until it fits.
+// A record that fits is compressed fast, any other is compressed until it fits.
 func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // numbers for a test
 	var text strings.Builder
@@ -113,7 +113,7 @@ func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 	}
 }
 
-// Who asks for a batch part by part gets each record once, and the batch is decompressed once.
+// A batch that is read in several calls yields each record once, and is decompressed once.
 func TestEach_S0_5_goes_on_with_a_batch_where_it_was_left(t *testing.T) {
 	var records []bombs.Record
 	for i := range 60 {
@@ -135,20 +135,21 @@ func TestEach_S0_5_goes_on_with_a_batch_where_it_was_left(t *testing.T) {
 		must.That(t, err == nil && next == end, "next %d, %v", next, err)
 	}
 	for from := int64(40); from < 100; from += 4 {
-		each(a, from, from+3) // and one is left out
+		each(a, from, from+3) // skipping one
 	}
 	expect.That(t, len(seen) == 45 && seen[0] == 40 && seen[44] == 98 && r.opened != nil && r.opened.left == 1, "%v, %+v", seen, r.opened)
 	each(a, 99, 100)
 	expect.That(t, r.opened == nil, "a batch that was read to its end is kept")
 	each(a, 50, 51)
 	each(other, 100, 101)
-	each(a, 51, 52) // the decompressor had the other one meanwhile
-	each(a, 45, 46) // back
+	each(a, 51, 52) // the decompressor was used for the other batch meanwhile
+	each(a, 45, 46) // backwards
 	got := seen[45:]
 	expect.That(t, reflect.DeepEqual(got, []int64{99, 50, 100, 51, 45}), "%v", got)
 }
 
-// A callback that has enough has taken what it got. Each record comes once, small or large, and the batch is decompressed once.
+// If a callback ends a call, the next call continues after its record. Each record is yielded once, small or large, and
+// the batch is decompressed once.
 func TestEach_S0_5_endsWhenACallbackHasEnough(t *testing.T) {
 	var records []bombs.Record
 	for i := range 1000 {
@@ -176,8 +177,8 @@ func TestEach_S0_5_endsWhenACallbackHasEnough(t *testing.T) {
 	expect.That(t, len(seen) == 1000 && calls >= 10, "%d records in %d calls", len(seen), calls)
 }
 
-// What a record takes is what it takes on the wire, but for a small reserve, however many headers it has: an estimate above that refuses
-// outputs that their topic takes.
+// The estimated size of a record is its size on the wire plus a small reserve, however many headers it has. A higher
+// estimate would refuse outputs that their topic accepts.
 func TestBytes_S0_4_ofManyHeaders(t *testing.T) {
 	for _, headers := range []int{0, 1, 200, 10_000, 100_000} {
 		for _, length := range []int{0, 1, 63, 64, 9000} {

@@ -154,7 +154,7 @@ func (f *frame) skip() error {
 	return f.copy(io.Discard, f.left)
 }
 
-// mostHeaders returns the largest number of headers in so many bytes: each has two lengths.
+// mostHeaders returns the largest number of headers in this many bytes: each header has two lengths.
 func mostHeaders(bytes int64) int64 { return bytes / 2 }
 
 // headersOf returns the size of a record's headers in the batch and in memory. The record is given without its

@@ -31,7 +31,7 @@ var codecsUnderTest = map[string]kgo.CompressionCodecType{
 	"none": kgo.CodecNone, "gzip": kgo.CodecGzip, "snappy": kgo.CodecSnappy, "lz4": kgo.CodecLz4, "zstd": kgo.CodecZstd,
 }
 
-// answer is what a broker answers, with batches one after another from an offset on.
+// answer returns a broker's response with batches, the first of them at an offset.
 func answer(from int64, batches ...*kmsg.RecordBatch) *kmsg.FetchResponseTopicPartition {
 	out := &kmsg.FetchResponseTopicPartition{Partition: 3}
 	for _, b := range batches {
@@ -42,18 +42,18 @@ func answer(from int64, batches ...*kmsg.RecordBatch) *kmsg.FetchResponseTopicPa
 	return out
 }
 
-// heard is what a reader gave.
-type heard struct {
+// results is what a reader returned.
+type results struct {
 	records []*kgo.Record
 	large   []*Large
 	next    int64
 }
 
-func read(t *testing.T, a *kmsg.FetchResponseTopicPartition, limits Limits, from, end int64) heard {
+func read(t *testing.T, a *kmsg.FetchResponseTopicPartition, limits Limits, from, end int64) results {
 	t.Helper()
 	r := NewReader("t", 3, limits)
 	defer r.Close()
-	var h heard
+	var h results
 	next := must.Get(r.Each(t.Context(), a, from, end,
 		func(r *kgo.Record) error { h.records = append(h.records, r); return nil },
 		func(l *Large) error { h.large = append(h.large, l); return nil }))(t)
@@ -89,7 +89,7 @@ func TestEach_S0_5_gives_records_as_the_client_does(t *testing.T) {
 func same(a, b *kgo.Record) bool {
 	x, y := *a, *b
 	x.Context, y.Context = nil, nil
-	x.Attrs, y.Attrs = kgo.RecordAttrs{}, kgo.RecordAttrs{} // the compression is gone
+	x.Attrs, y.Attrs = kgo.RecordAttrs{}, kgo.RecordAttrs{} // the compression is lost
 	x.ProducerEpoch, x.ProducerID, x.LeaderEpoch = y.ProducerEpoch, y.ProducerID, y.LeaderEpoch
 	return reflect.DeepEqual(x, y) && a.Attrs.TimestampType() == b.Attrs.TimestampType()
 }
@@ -137,7 +137,7 @@ func TestEach_S0_5_names_keys_and_headers_that_are_too_large(t *testing.T) {
 	}
 }
 
-// Batches of which nothing can be said but which offsets they have.
+// A batch that cannot be read is reported with its range of offsets.
 func TestEach_S0_5_names_the_offsets_of_what_cannot_be_read(t *testing.T) {
 	broken := func(codec kgo.CompressionCodecType, stored string) *kmsg.RecordBatch {
 		b := bombs.Batch(kgo.CodecNone, at, some()...)
@@ -190,7 +190,7 @@ func TestEach_S0_5_a_damaged_batch_is_an_error_that_names_it(t *testing.T) {
 	expect.That(t, next == 50 && err != nil && strings.Contains(err.Error(), "the batch at offset 50 is damaged"), "next %d, %v", next, err)
 }
 
-// The marker at offset 6 is that of a transaction that wrote nothing to the partition.
+// The marker at offset 6 belongs to a transaction that wrote nothing to the partition.
 func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 	transaction := func(b *kmsg.RecordBatch, producer int64, bits int16) *kmsg.RecordBatch {
 		b.ProducerID, b.Attributes = producer, b.Attributes|transactional|bits
@@ -216,7 +216,8 @@ func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 	expect.That(t, strings.Join(got, " ") == "c1 plain c2 c3" && len(h.large) == 0 && h.next == 11, "%q, %d large, next %d", got, len(h.large), h.next)
 }
 
-// S2 extends snappy by repeats, which no client of Kafka writes: some hundred bytes would become 100 MiB before a record is read.
+// S2 extends snappy by repeats, which no Kafka client writes: a few hundred bytes would expand to 100 MiB before a
+// record is read.
 func TestEach_S0_5_takesNoRepeatsOfS2ForSnappy(t *testing.T) {
 	block := s2.Encode(nil, make([]byte, maxBlock-1))
 	framed := binary.BigEndian.AppendUint32([]byte(xerialPrefix+"\x00\x00\x00\x01\x00\x00\x00\x01"), uint32(len(block)))
@@ -292,7 +293,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// messages are message sets of format 1, as brokers have kept them from before 2017.
+// messages returns message sets of format 1, which brokers have kept from before 2017.
 func messages(value string, compressed bool) []byte {
 	m := kmsg.MessageV1{Magic: 1, Timestamp: at.UnixMilli(), Key: []byte("old"), Value: []byte(value), Offset: 40}
 	seal := func(m *kmsg.MessageV1) []byte {
@@ -328,7 +329,7 @@ func TestEach_reads_old_message_sets(t *testing.T) {
 	}
 }
 
-// Whatever stands in a batch: it is read as the client reads it, or named.
+// Any batch is either decoded as the client decodes it, or reported.
 func FuzzEach(f *testing.F) {
 	for _, codec := range codecsUnderTest {
 		b := bombs.Batch(codec, at, some()[0], some()[2], some()[3])
@@ -341,7 +342,7 @@ func FuzzEach(f *testing.F) {
 		want, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: 40, Topic: "t", Partition: 3}, a, bounded{t.Context(), newStreams(usualWindow, maxBlock), 1 << 20}, nil)
 		r := NewReader("t", 3, Limits{Record: 1 << 16, Batch: 1 << 20})
 		defer r.Close()
-		var h heard
+		var h results
 		last := int64(39)
 		got, err := r.Each(t.Context(), a, 40, math.MaxInt64,
 			func(r *kgo.Record) error { h.records = append(h.records, r); return nil },

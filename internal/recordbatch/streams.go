@@ -119,8 +119,8 @@ func (s *streams) snappy(src []byte) (io.Reader, error) {
 	return bytes.NewReader(block), err
 }
 
-// mostOfABlock is the largest number of bytes that a byte of snappy can stand for: an element of three bytes copies 64. The
-// decoder also accepts S2's repeats, which no client of Kafka writes, and which turn some bytes into gigabytes.
+// mostOfABlock is the largest number of bytes that one byte of snappy can expand to: an element of three bytes copies
+// 64. The decoder also accepts S2's repeats, which no Kafka client writes and which expand a few bytes to gigabytes.
 const mostOfABlock = 22
 
 func decodeBlock(to, block []byte, most int) ([]byte, error) {

@@ -51,9 +51,9 @@ type GridFile struct {
 	Nodes     int     `json:"nodes"`
 }
 
-// DescribeGrids opens the grid files of a pipeline and reports how exact its output is. Faults of the files are a [*config.Faults] with the
-// position of the key. A missing folder is an error that is [fs.ErrNotExist]: the folder may be on the machine that runs the pipeline, and
-// not on the one that checks its file.
+// DescribeGrids opens the grid files of a pipeline and reports how exact its output is. Faults of the files are a
+// [*config.Faults] with the position of the key. For a missing folder, the error is [fs.ErrNotExist]: the folder may
+// only exist on the machine that runs the pipeline.
 func DescribeGrids(cfg *config.Config) (*GridReport, error) {
 	files, err := OpenGrids(cfg)
 	if err != nil {
@@ -116,7 +116,7 @@ func accuracyOf(a *crs.Accuracy) *GridAccuracy {
 	return &GridAccuracy{Metres: a.Metres, Source: a.Source}
 }
 
-// Lines returns the report for people. There are none for a nil report, or if no coordinate is changed.
+// Lines returns the report as lines of text. There are none for a nil report, or if no coordinate is changed.
 func (r *GridReport) Lines() []string {
 	var out []string
 	if r == nil {

@@ -20,7 +20,7 @@ const (
 	maxLine = 1 << 20
 )
 
-// errTooMany says that a set does not fit.
+// errTooMany is the error of a set with too many keys.
 var errTooMany = fmt.Errorf("more than %d keys", maxKeys)
 
 // read returns the keys of a file.

@@ -155,8 +155,7 @@ func TestDescribeGrids_S1_4(t *testing.T) {
 	}
 }
 
-// A folder that is not there may be elsewhere; what is wrong with one that is there is a
-// fault with its place.
+// A missing folder may exist on another machine. A malformed file in an existing folder is a fault with its position.
 func TestDescribeGrids_refuses(t *testing.T) {
 	dir := t.TempDir()
 	const german = "source_crs: EPSG:31467, grids: {folder: "
@@ -177,7 +176,7 @@ func TestDescribeGrids_refuses(t *testing.T) {
 	expect("damaged", "BETA2007.gsb: byte 0: the file ends after 8 bytes")
 }
 
-// testBroker is a broker and a client on it.
+// testBroker is a broker with a client.
 type testBroker struct {
 	*kgo.Client
 	opts []kgo.Opt
@@ -193,7 +192,7 @@ func connect(t *testing.T) testBroker {
 	return testBroker{client, opts}
 }
 
-// topic makes a topic of the test's own, which goes with it.
+// topic creates a topic that is deleted at the end of the test.
 func (k testBroker) topic(t *testing.T, policy string) string {
 	t.Helper()
 	name := fmt.Sprintf("refdata-%016x", rand.Uint64())
@@ -210,7 +209,7 @@ func (k testBroker) topic(t *testing.T, policy string) string {
 	return name
 }
 
-// send writes records of the form "key=value"; without an equals sign it is a tombstone.
+// send writes records of the form "key=value". A record without an equals sign is a tombstone.
 func (k testBroker) send(t *testing.T, topic string, records ...string) {
 	t.Helper()
 	for _, text := range records {
@@ -274,8 +273,8 @@ func TestLoad_S0_8_topic(t *testing.T) {
 	}
 }
 
-// What an aborted transaction wrote is no part of a set, and a marker at the end of
-// the topic does not make the loading wait.
+// Records of an aborted transaction are not part of a set, and a transaction marker at the end of the topic does not
+// block the loading.
 func TestLoad_S0_8_topic_of_transactions(t *testing.T) {
 	k := connect(t)
 	topic := k.topic(t, "compact")
@@ -298,7 +297,7 @@ func TestWatch_S0_8_follows_a_topic(t *testing.T) {
 	k.send(t, topic, `1={"code":"W2"}`)
 	store := must.Get(Open([]transform.Reference{{Name: "zones", Topic: topic, Column: "code"}}, k.opts))(t)
 	must.Do(t, store.Load(bounded(t)))
-	k.send(t, topic, `2={"code":"W3"}`, "1") // between the loading and the following
+	k.send(t, topic, `2={"code":"W3"}`, "1") // between loading and following
 	ctx, stop := context.WithCancel(bounded(t))
 	var mu sync.Mutex
 	var faults []string

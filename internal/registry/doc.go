@@ -1,20 +1,16 @@
-// Package registry asks a schema registry (Confluent's REST API, which others
-// speak too) for the schemas that records were written with, and registers those
-// that this project writes with.
+// Package registry requests schemas of records from a schema registry with Confluent's REST API, and registers the
+// schemas of this project's outputs.
 //
-// An id means one schema for ever, so what was found is kept, and what cannot
-// be used too; an id that the registry does not know is asked for again after a while.
-// However many records wait for one schema, it is asked for once, and one that
-// gives up does not fail the others.
+// An ID always means the same schema, so schemas are cached permanently, including unusable ones. An unknown ID is
+// requested again after a while. However many records wait for one schema, it is requested once, and a canceled record
+// does not fail the others.
 //
-// A registry that does not answer several times in a row is down: what would have
-// to ask it is held back, and spends no attempts.
+// A registry that does not answer several times in a row counts as down: records that need it are held, and use no
+// attempts.
 //
-// What the registry answers decides what a failure means for a record: no answer,
-// one that says it is not well, and an unknown id (a replica may be behind) are
-// transient; an answer beyond every bound is an outage at once; a refused
-// password is the pipeline's fault.
+// The answer of the registry decides what a failure means for a record. No answer, an answer that reports a problem of
+// the registry, and an unknown ID (a replica may be behind) are transient. An answer that exceeds the limits is an
+// outage at once. A refused password is the pipeline's fault.
 //
-// It knows schemas of Avro and JSON Schemas, and compares no versions:
-// compatibility is the registry's to check.
+// The package supports Avro and JSON Schema. It does not check compatibility, because the registry does.
 package registry

@@ -126,7 +126,7 @@ func (c *Client) Schema(ctx context.Context, id int) (Schema, error) {
 		return nil, err
 	}
 	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
-		// The first caller may give up; the others still wait.
+		// The first caller may be canceled while others still wait.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReferences*c.rules.Timeout.Std())
 		defer cancel()
 		return c.fetch(ctx, id)
@@ -270,7 +270,7 @@ type Schema interface {
 	AppendText(dst, text []byte) ([]byte, error)
 }
 
-// Latest asks for the id of the latest schema of a subject. The errors are those of [Client.Schema].
+// Latest requests the ID of the latest schema of a subject. The errors are those of [Client.Schema].
 func (c *Client) Latest(ctx context.Context, subject string) (id int, err error) {
 	what := "get the latest schema of " + strconv.Quote(subject)
 	err = c.guarded(ctx, func(ctx context.Context) error {

@@ -37,7 +37,7 @@ import (
 
 const parcel = `{"type":"record","name":"Parcel","fields":[{"name":"id","type":"long"}]}`
 
-// counted is a fake registry and how often it was asked.
+// counted returns a fake registry, its number of requests, and a client.
 func counted(t *testing.T) (*srfake.Registry, *atomic.Int64, *Client) {
 	t.Helper()
 	fake := srfake.New()
@@ -66,7 +66,7 @@ func logging(t *testing.T, c config.SchemaRegistry, log io.Writer) *Client {
 	return must.Get(Open(c, slog.New(slog.NewTextHandler(log, nil))))(t)
 }
 
-// TestSchemaByID_is_asked_for_once, however many records wait for it.
+// A schema is requested once, however many records wait for it.
 func TestSchemaByID_is_asked_for_once(t *testing.T) {
 	fake, asked, c := counted(t)
 	fake.SeedSchema("parcels-value", 1, 7, sr.Schema{Schema: parcel, Type: sr.TypeAvro})
@@ -81,7 +81,7 @@ func TestSchemaByID_is_asked_for_once(t *testing.T) {
 	expect.Equal(t, asked.Load(), 1, "requests to the registry")
 }
 
-// TestSchemaByID_references: what a schema refers to is asked for, too.
+// The references of a schema are requested, too.
 func TestSchemaByID_references(t *testing.T) {
 	fake, _, c := counted(t)
 	fake.SeedSchema("point", 1, 1, sr.Schema{Schema: `{"type":"record","name":"geo.Point","fields":[{"name":"x","type":"double"}]}`, Type: sr.TypeAvro})
@@ -97,7 +97,7 @@ func TestSchemaByID_references(t *testing.T) {
 	expect.That(t, err == nil && schema.Name() == "geo.Event" && strings.Contains(schema.Canonical(), `"geo.Point","type":"record"`), "got %v, %v", schema, err)
 }
 
-// TestSchemaByID_lost_reference: the schema is there, and what it needs is not.
+// The schema exists, and a schema that it references does not.
 func TestSchemaByID_lost_reference(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/schemas/ids/") {
@@ -112,7 +112,7 @@ func TestSchemaByID_lost_reference(t *testing.T) {
 	expect.That(t, classify.Of(err).Code == classify.CodeSchemaUnknown && strings.Contains(err.Error(), `version 1 of "nobody"`), "got %v", err)
 }
 
-// TestSchemaByID_failures: what will pass is told from what will not.
+// Transient failures are distinguished from permanent ones.
 func TestSchemaByID_failures(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "password")
 	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
@@ -128,7 +128,7 @@ func TestSchemaByID_failures(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(untrusted.Close)
-	const nobody = "http://127.0.0.1:1" // the port of a server that was closed may be somebody else's soon
+	const nobody = "http://127.0.0.1:1" // the port of a closed server may be reused by another process
 	for name, c := range map[string]struct {
 		client *Client
 		code   classify.Code
@@ -165,8 +165,7 @@ func TestSchemaByID_failures(t *testing.T) {
 	}
 }
 
-// TestSchemaByID_unusable: a schema that cannot be used stays so, and is not asked
-// for again.
+// An unusable schema stays unusable, and is not requested again.
 func TestSchemaByID_unusable(t *testing.T) {
 	fake, asked, c := counted(t)
 	fake.SeedSchema("proto", 1, 8, sr.Schema{Schema: `syntax = "proto3";`, Type: sr.TypeProtobuf})
@@ -178,7 +177,7 @@ func TestSchemaByID_unusable(t *testing.T) {
 	expect.Equal(t, asked.Load(), 1, "requests to the registry")
 }
 
-// A JSON Schema reads and writes values, with what it refers to. To who reads Avro alone it is none.
+// A JSON Schema decodes and encodes values, with its references. A reader of Avro refuses it.
 func TestSchema_C4_jsonSchema(t *testing.T) {
 	fake, asked, c := counted(t)
 	fake.SeedSchema("status", 1, 1, sr.Schema{Schema: `{"enum":["PAID"]}`, Type: sr.TypeJSON})
@@ -200,7 +199,7 @@ func TestSchema_C4_jsonSchema(t *testing.T) {
 	expect.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "/etc/passwd, which is not given"), "%v", err)
 }
 
-// TestSchemaByID_unknown is not asked for again for a while, and then is.
+// An unknown ID is requested again only after a while.
 func TestSchemaByID_unknown(t *testing.T) {
 	fake, asked, c := counted(t)
 	for range 3 {
@@ -213,7 +212,7 @@ func TestSchemaByID_unknown(t *testing.T) {
 	c.missing[9] = absence{until: time.Now().Add(-time.Second)}
 	c.mu.Unlock()
 	must.Get(c.SchemaByID(t.Context(), 9))(t)
-	for id := range maxMissing + 10 { // hostile records name any number of ids
+	for id := range maxMissing + 10 { // hostile records can have any number of IDs
 		c.mu.Lock()
 		c.missing[1000+id] = absence{until: time.Now()}
 		c.mu.Unlock()
@@ -222,7 +221,7 @@ func TestSchemaByID_unknown(t *testing.T) {
 	expect.That(t, err != nil && len(c.missing) <= maxMissing, "%d unknown ids are remembered", len(c.missing))
 }
 
-// TestSchemaByID_one_that_gives_up does not fail the others.
+// A canceled request does not fail the others.
 func TestSchemaByID_one_that_gives_up(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -247,8 +246,7 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 	expect.That(t, err == nil, "got %v", err)
 }
 
-// TestRegister_is_asked_for_once, however many records are to be written, and a
-// schema that is there keeps its id.
+// A schema is registered once, however many records are to be written, and an existing schema keeps its ID.
 func TestRegister_is_asked_for_once(t *testing.T) {
 	fake, asked, c := counted(t)
 	var group sync.WaitGroup
@@ -259,7 +257,7 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := asked.Load(); n < 1 || n > 3 { // the client asks once or twice for one registration
+	if n := asked.Load(); n < 1 || n > 3 { // the client sends one or two requests for one registration
 		t.Errorf("the registry was asked %d times", n)
 	}
 	first := must.Get(c.Register(t.Context(), "parcels-value", parcel))(t)
@@ -277,7 +275,7 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 	}
 }
 
-// TestLookup_registers_nothing and says what to do.
+// Lookup registers nothing, and its error says what to do.
 func TestLookup_registers_nothing(t *testing.T) {
 	fake, _, c := counted(t)
 	_, err := c.Lookup(t.Context(), "parcels-value", parcel)
@@ -287,7 +285,7 @@ func TestLookup_registers_nothing(t *testing.T) {
 	expect.That(t, !registered, "a look-up registered the schema")
 }
 
-// TestRegister_failures: a mismatch is permanent and remembered; what will pass is asked for again.
+// A mismatch is permanent and cached. After a transient failure, the registration is repeated.
 func TestRegister_failures(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -327,7 +325,7 @@ func TestRegister_failures(t *testing.T) {
 	}
 }
 
-// bomb is n MiB of JSON that compress to a thousandth of that. A gzip file may have many members, so one MiB is compressed
+// bomb returns n MiB of JSON that compress to a thousandth. A gzip file may have many members, so one MiB is compressed
 // once and repeated.
 func bomb(t *testing.T, n int) []byte {
 	t.Helper()
@@ -342,8 +340,8 @@ func bomb(t *testing.T, n int) []byte {
 	return slices.Concat(member([]byte(`{"schema":"`)), blanks, member([]byte(`"}`)))
 }
 
-// S4-5: an answer that decompresses to more than an answer of a registry may have is an outage, whatever its status. It holds
-// its record at the first time, is not read to its end, and does not keep other schemas from being asked for.
+// S4-5: an answer that decompresses to more than the maximum is an outage, whatever its status. It holds its record at
+// once, is not read to its end, and does not prevent requests for other schemas.
 func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 	packed := bomb(t, 256)
 	for _, status := range []int{200, 404, 422, 500} {
@@ -378,7 +376,7 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 	}
 }
 
-// S4-5: so are headers without end, and many references that are too much together.
+// S4-5: endless headers, and many references that are too large together, are outages too.
 func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 	reference := strings.Repeat(" ", maxAnswer/4)
 	for name, answer := range map[string]http.HandlerFunc{
@@ -404,8 +402,8 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// An outage is not a data error: after a few requests without an answer, records are held, and the registry is left in
-// peace. What is known goes on; and the first answer ends the hold.
+// An outage is not a data error: after a few requests without an answer, records are held, and the registry is only
+// probed. Cached schemas are still used, and the first answer ends the hold.
 func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	var asked atomic.Int64
 	var down atomic.Bool

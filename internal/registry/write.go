@@ -33,9 +33,9 @@ func (i issued) passes() bool {
 	return held || is && failure.Code == classify.CodeRegistryUnavailable
 }
 
-// Register returns the id of an Avro schema under a subject, and registers it if the registry does not have it. The errors are those of
-// [Client.SchemaByID], of the encode stage, and an [*Error] of code schema_mismatch for a schema that the registry refuses. The client
-// asks for an id once, and keeps a refusal as long as an unknown id.
+// Register returns the ID of an Avro schema under a subject, and registers the schema if the registry does not have it.
+// The errors are those of [Client.SchemaByID], of the encode stage, and an [*Error] of code schema_mismatch for a schema
+// that the registry refuses. The client requests an ID once, and caches a refusal as long as an unknown ID.
 func (c *Client) Register(ctx context.Context, subject, text string) (int, error) {
 	return c.idOf(ctx, writing{subject, text, true})
 }

@@ -1,3 +1,4 @@
-// Package sample looks at features and writes the pipeline file that maps them: fields with their types, identity, reference system,
-// geometry types. It guesses nothing that it cannot see: what it does not know it leaves to a person, in a comment.
+// Package sample analyses features and writes the pipeline file that maps them: fields with their types, identity,
+// reference system, geometry types. It does not guess: what the features do not show, it leaves to the user, in a
+// comment.
 package sample

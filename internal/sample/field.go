@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// field is what the sample shows of one property.
+// field has what the sample shows of one property.
 type field struct {
 	path, name string
 	parent     *field // the object that it is a member of; nil at the top
@@ -18,12 +18,12 @@ type field struct {
 	present    int    // not null
 	kinds      counted
 	values     map[string]bool // of texts and numbers, at most maxValues
-	repeated   bool            // a value came twice, or there are too many values to know
+	repeated   bool            // a value occurred twice, or there are too many values to know
 	looks      map[look]int    // number of values of each form
 	examples   []example       // one for each kind and rule
 }
 
-// kind is what one value is.
+// kind is the kind of a value.
 type kind int
 
 // The kinds.
@@ -96,7 +96,7 @@ func kindOf(v transform.Value) kind {
 	return kindText
 }
 
-// compare notes whether the text came before.
+// compare records whether the text occurred before.
 func (f *field) compare(text string) {
 	if f.values[text] || len(text) > longest || len(f.values) == maxValues {
 		f.repeated = true
@@ -112,7 +112,7 @@ func (f *field) kind() (t transform.Type, mixed bool) {
 	}
 	for _, t := range []transform.Type{transform.TypeObject, transform.TypeArray, transform.TypeBoolean, transform.TypeInteger, transform.TypeNumber, transform.TypeDate, transform.TypeDateTime} {
 		if t == transform.TypeInteger && f.kinds[kindLong]+f.kinds[kindNumber] > 0 {
-			continue // digits as they came, however many
+			continue // digits as they were, however many
 		}
 		if 2*f.kinds.of(t) > f.present {
 			return t, false
@@ -247,7 +247,7 @@ func (f *field) unlike(t transform.Type) string {
 	return ""
 }
 
-// zone is an example: the data does not tell its own.
+// zone is an example, because the data does not contain the zone.
 const zone = ", time_zone: Europe/Zurich"
 
 // Days and times as data often has them.

@@ -16,11 +16,11 @@ const (
 	maxDepth  = 3   // of objects whose members become fields
 )
 
-// Sample is what some features show.
+// Sample has what some features show.
 type Sample struct {
 	Features int
 	Beyond   int      // properties that are ignored, because there are too many
-	Texts    [][]byte // the features as they came
+	Texts    [][]byte // the unchanged features
 
 	Skipped      int   // texts, and members of collections, that are not features
 	FirstSkipped error // with its line

@@ -16,13 +16,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// point is a feature with these properties.
+// point returns a feature with these properties.
 func point(id, properties string) string {
 	return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":%s,"geometry":{"type":"Point","coordinates":[9.512345,47.1]}}`, id, properties)
 }
 
-// made reads a sample and returns the pipeline file, which must be valid, and its text.
-func made(t testing.TB, text string) (*config.Config, string) {
+// pipelineOf reads a sample and returns the pipeline file, which must be valid, and its text.
+func pipelineOf(t testing.TB, text string) (*config.Config, string) {
 	t.Helper()
 	s := must.Get(sample.Read(t.Context(), strings.NewReader(text)))(t)
 	file := s.PipelineFile(sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}})
@@ -31,7 +31,8 @@ func made(t testing.TB, text string) (*config.Config, string) {
 	return cfg, string(file)
 }
 
-// S0-2: whatever names and values a sample holds, the pipeline file is valid, has every mandatory key, and maps every feature of the sample.
+// S0-2: for any names and values in a sample, the pipeline file is valid, has every mandatory key, and maps every
+// feature of the sample.
 func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 	for name, features := range map[string][]string{
 		"plain":            {point("a", `{"n":1,"s":"x","b":true,"f":1.5}`), point("b", `{"n":2,"s":"y","b":false,"f":2}`)},
@@ -52,7 +53,7 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 		"members besides":  {`{"type":"Feature","id":1,"properties":{"a":1},"geometry":null,"bbox":[0,0,1,1],"extra":{"x":[1]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg, text := made(t, strings.Join(features, "\n"))
+			cfg, text := pipelineOf(t, strings.Join(features, "\n"))
 			for _, key := range []string{"max_attempts:", "base_delay_seconds:", "retryable_status_codes:", "max_null_rate:", "halt_on_geometry_invalid:"} {
 				expect.That(t, strings.Count(text, key) == 1, "%s %d times", key, strings.Count(text, key))
 			}
@@ -65,14 +66,15 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 	}
 }
 
-// Days and times that are no RFC 3339 are asked for, with a rule that reads them. What differs from feature to feature is no time.
+// For dates and times in other formats than RFC 3339, the file has a question with a rule that parses them. A property
+// whose format varies is not a time.
 func TestWrite_asksForTimes(t *testing.T) {
 	asked := regexp.MustCompile(`\{from: "v", to: "v", type: \w+, required: true\} # \? [^?]*\? (type: \w+, formats: \[[^\]]*\](, time_zone: [^;]+)?)`)
 	for _, values := range [][2]string{
 		{`"2024-01-02 10:00:00"`, `"2025-01-02 10:00:00"`}, {`"2024-01-02 10:00"`, `"2025-01-02 10:00"`}, {`"2024-01-02T10:00:00"`, `"2025-01-02T10:00:00"`},
 		{`"02.01.2024"`, `"31.12.2024"`}, {`"02/01/2024"`, `"31/12/2024"`}, {`1700000000`, `1700000001`}, {`1700000000000`, `1700000000001`},
 	} {
-		_, text := made(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
+		_, text := pipelineOf(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
 		found := asked.FindStringSubmatch(text)
 		if found == nil {
 			t.Errorf("%s is not asked for:\n%s", values[0], text)
@@ -90,12 +92,12 @@ func TestWrite_asksForTimes(t *testing.T) {
 		}
 	}
 	for _, values := range [][2]string{{`"02.01.2024"`, `"soon"`}, {`1700000000`, `1700000000000`}, {`17`, `18`}, {`"2024-01-02T10:00:00Z"`, `"2025-01-02T10:00:00Z"`}, {`"1700000000"`, `"1700000001"`}} {
-		_, text := made(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
+		_, text := pipelineOf(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
 		expect.That(t, !asked.MatchString(text), "%s and %s are taken for times:\n%s", values[0], values[1], text)
 	}
 }
 
-// S0-2: the type is that of most values, and a comment names the others.
+// S0-2: the type is that of most values, and a comment names the exceptions.
 func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 	many := func(most, other string) string {
 		var out strings.Builder
@@ -123,14 +125,14 @@ func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 		metres:                                 {"# ? longitude and latitude: x from 9.512345 to 9.512345, y from 47.1 to 47.1; but of 1 feature: x from 3457000.1"},
 		many(`1`, `1`) + "{\n":                 {"# ? It skipped 1 of 10 texts of the sample, which are no features. The first, line 10: "},
 	} {
-		_, file := made(t, text)
+		_, file := pipelineOf(t, text)
 		for _, want := range wants {
 			expect.That(t, strings.Contains(file, want), "it does not say %q:\n%s", want, file)
 		}
 	}
 }
 
-// S0-2: how a source writes its numbers is read from all values of a property, since one alone may not show it.
+// S0-2: the number format of a property is derived from all its values, because one value alone may be ambiguous.
 func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
 	for name, c := range map[string]struct{ values, want string }{
 		"groups and decimals":      {`"1'234,5" "987,0" "12'000,25" "45"`, `# ? a number? type: number, thousands: "'", decimal: ","; 4 of 4`},
@@ -154,13 +156,13 @@ func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
 			for i, v := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(c.values, -1) {
 				lines.WriteString(point(strconv.Itoa(i), `{"v":`+v+`}`) + "\n")
 			}
-			_, text := made(t, lines.String())
+			_, text := pipelineOf(t, lines.String())
 			expect.That(t, strings.Contains(text, c.want), "it does not say %q:\n%s", c.want, text)
 		})
 	}
 }
 
-// A sample is read in all three forms, as far as it is looked at, and what is none is an error that says so.
+// A sample is read in all three forms, within its limits. Any other input is an error that says so.
 func TestRead_formsAndBounds(t *testing.T) {
 	one := point("a", `{"k":1}`)
 	for name, c := range map[string]struct {
@@ -217,30 +219,30 @@ func TestRead_formsAndBounds(t *testing.T) {
 	expect.That(t, errors.Is(err, context.Canceled), "after the end of its context: %v", err)
 }
 
-// More names of properties than are looked at are said, and need no memory.
+// Property names beyond the limit are reported, and need no memory.
 func TestRead_boundsTheNames(t *testing.T) {
 	var all strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&all, `,"k%d":1`, i)
 	}
-	_, text := made(t, point("a", "{"+all.String()[1:]+"}"))
+	_, text := pipelineOf(t, point("a", "{"+all.String()[1:]+"}"))
 	n := strings.Count(text, "from:")
 	expect.That(t, n == 500 && strings.Contains(text, "# ? there are more than 500 properties"), "%d fields", n)
 }
 
-// FuzzWrite_S0_2: whatever is read makes a valid pipeline file.
+// FuzzWrite_S0_2: every sample that can be read results in a valid pipeline file.
 func FuzzWrite_S0_2(f *testing.F) {
 	f.Add(point("a", `{"a\nb: c":"x","o":{"p":[1,{"q":null}]}}`))
 	f.Add(`{"type":"FeatureCollection","features":[` + point("a", `{"":1}`) + `],"crs":{"properties":{"name":"EPSG:1"}}}`)
 	f.Add(point("\u0000", `{"\u007f\u0085\ufeff\ud800":1e999}`))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil {
-			made(t, text)
+			pipelineOf(t, text)
 		}
 	})
 }
 
-// What the sample says stands in the file, and what it does not say is asked.
+// The file has what the sample shows, and questions about everything else.
 func TestWrite_saysWhatTheSampleShows(t *testing.T) {
 	collection := `{"type":"FeatureCollection","features":[` + point("a", `{"k":1}`) + "," + point("b", `{"k":1}`) + `]}`
 	swiss := strings.ReplaceAll(point("a", `{"k":"x"}`), "[9.512345,47.1]", "[2600000.123,1200000.5]")
@@ -267,7 +269,7 @@ func TestWrite_saysWhatTheSampleShows(t *testing.T) {
 		"mixed":          {point("a", `{"v":1}`) + point("b", `{"v":"x"}`), []string{"? of several kinds: text 1, whole number 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, text := made(t, c.text)
+			_, text := pipelineOf(t, c.text)
 			for _, want := range c.wants {
 				expect.That(t, strings.Contains(text, want), "it does not say %q:\n%s", want, text)
 			}

@@ -14,7 +14,7 @@ import (
 
 // Names are the parts of a pipeline file besides its mapping.
 type Names struct {
-	ID, Topic, From string // From is where the sample came from, for a comment
+	ID, Topic, From string // From is the origin of the sample, for a comment
 	Brokers         []string
 }
 
@@ -125,7 +125,7 @@ func (s *Sample) version(w *writer) {
 	}
 }
 
-// identity writes what the ID of a feature is.
+// identity writes the source of a feature's ID.
 func (s *Sample) identity(w *writer) {
 	if s.distinct() {
 		w.line("  # The id of a feature is its member id: each has one, and none came twice.")
@@ -159,7 +159,7 @@ func (s *Sample) mapping(w *writer) {
 		w.line("  unmapped: drop                                     # ? properties that the sample does not have; keep lets them through")
 	}
 	names := map[string]bool{}
-	for _, f := range s.fields { // a property keeps its name, whatever a path becomes
+	for _, f := range s.fields { // a property keeps its name, whatever its path becomes
 		if f.parent == nil && plain(f.name) {
 			names[f.name] = true
 		}

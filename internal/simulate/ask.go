@@ -150,7 +150,7 @@ func (x *simulation) take(it *item) {
 	}
 }
 
-// back gives a connection to the next record that waits for it.
+// back returns a connection to the next record that waits for it.
 func (x *simulation) back(it *item) {
 	l := &it.home.lanes[x.provider(it)]
 	l.turns--
@@ -162,7 +162,7 @@ func (x *simulation) back(it *item) {
 	}
 }
 
-// answered goes on to the next step.
+// answered continues with the next step.
 func (x *simulation) answered(it *item) {
 	if it.asked.choice > 0 {
 		x.rec.out.Providers[x.provider(it)].Fallbacks++
@@ -261,8 +261,8 @@ func (x *simulation) probe(in *instance, step int) {
 	x.dispatch(in)
 }
 
-// free returns the slot of an attempt. If it was the probe of a step and was not held there again, the records held for
-// the step go on.
+// free returns the slot of an attempt. If the attempt was the probe of a step and was not held there again, the records
+// held for the step continue.
 func (x *simulation) free(it *item, again int) {
 	in := it.home
 	in.running--

@@ -5,7 +5,7 @@ import "time"
 // event is something that happens to a record at a time.
 type event struct {
 	at     time.Duration
-	number int // among equal times the lower number comes first
+	number int // among equal times, the lower number comes first
 	what   func(*item)
 	item   *item
 }

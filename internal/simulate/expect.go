@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Expect is what must hold at the end of a scenario. What is not written is not expected.
+// Expect has the conditions at the end of a scenario. A missing key is no condition.
 type Expect struct {
 	// MaxDLQShare is the largest share of the records that may die, from 0 to 1.
 	MaxDLQShare *float64 `jsonschema:"minimum=0,maximum=1" yaml:"max_dlq_share,omitempty"`
@@ -41,14 +41,14 @@ func (e Expect) Keys() []string {
 	return keys
 }
 
-// Verdict is one expectation and what came of it.
+// Verdict is one expectation and its result.
 type Verdict struct {
 	Expectation string  `json:"expectation"` // its key
 	Limit       float64 `json:"limit"`       // times in seconds
-	// Actual is nil for a time that never came.
+	// Actual is nil for a time that was never reached.
 	Actual *float64 `json:"actual"`
 	OK     bool     `json:"ok"`
-	// Why says what the actual value is made of, when it broke the limit.
+	// Why explains the actual value if it exceeds the limit.
 	Why string `json:"why,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func (r Report) Broken() []Verdict {
 	return out
 }
 
-// never is how a time is counted that did not come: later than any limit.
+// never is the value of a time that was not reached: later than any limit.
 func never() float64 { return math.Inf(1) }
 
 func (e Expect) judge(r Report) []Verdict {

@@ -65,7 +65,7 @@ func (x *simulation) count(it *item, n int) {
 // starts nothing while the pipeline is paused.
 func (x *simulation) dispatch(in *instance) {
 	if in.dispatching {
-		return // its caller is inside the loop below, which goes on
+		return // its caller is inside the loop below, which continues
 	}
 	in.dispatching = true
 	defer func() { in.dispatching = false }()
@@ -83,7 +83,7 @@ func (x *simulation) dispatch(in *instance) {
 	}
 }
 
-// begin makes an attempt. Nothing is asked while no provider of some step may be asked.
+// begin starts an attempt. No request is made while no provider of some step may be asked.
 func (x *simulation) begin(it *item) {
 	it.begun = x.now
 	if !x.admit(it) {

@@ -138,7 +138,7 @@ func providers(w io.Writer, r Report) {
 	}
 }
 
-// notModelled lists what the simulation does not show of this pipeline.
+// notModelled lists what the simulation does not model of this pipeline.
 func notModelled(w io.Writer, r Report) {
 	for i, text := range r.NotModelled {
 		if i == 0 {

@@ -219,7 +219,7 @@ func (r *recorder) stood(now time.Duration, code, why string) {
 	}
 }
 
-// released records that the pipeline goes on, or that the simulation ends while it is paused, and what has waited
+// released records that the pipeline resumes, or that the simulation ends while it is paused, and what has waited
 // meanwhile.
 func (r *recorder) released(now time.Duration, resumed bool, source float64) {
 	if !r.standing {
@@ -277,7 +277,7 @@ func (d delays) quantile(share float64) time.Duration {
 	return at
 }
 
-// maxWaits bounds a timeline, whatever the policy says.
+// maxWaits limits a timeline, whatever the policy says.
 const maxWaits = 1000
 
 // timelines returns the waits of a record that always fails in the same way, for every transient failure of the

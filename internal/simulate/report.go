@@ -23,10 +23,11 @@ type Report struct {
 	DeadLettered float64 `json:"dead_lettered"`
 	// Superseded counts the records that were closed because a newer record of their key had taken effect.
 	Superseded float64 `json:"superseded"`
-	// Unfinished is what still waited when the simulation gave up (see GiveUp); 0 if everything is drained.
+	// Unfinished is the number of records that still waited when the simulation gave up (see GiveUp); 0 if everything is
+	// drained.
 	Unfinished float64 `json:"unfinished"`
-	// GaveUp is the time from the last arrival to that moment; 0 if everything is drained, or if nobody resumes a paused
-	// pipeline.
+	// GaveUp is the time from the last arrival to that moment; 0 if everything is drained, or if a paused pipeline is
+	// never resumed.
 	GaveUp   Seconds `json:"gave_up_seconds"`
 	DLQShare float64 `json:"dlq_share"` // of the records
 	Retries  float64 `json:"retries"`   // number of times a record was put into a tier after an attempt
@@ -60,7 +61,7 @@ type Report struct {
 	Series    []Point        `json:"series"`
 
 	Expectations []Verdict `json:"expectations"`
-	// NotModelled lists what the simulation does not show of this pipeline.
+	// NotModelled lists what the simulation does not model of this pipeline.
 	NotModelled []string `json:"not_modelled"`
 }
 
@@ -123,7 +124,7 @@ type Wait struct {
 	Latest   Seconds `json:"latest_seconds"`
 }
 
-// TierLoad is what waits in a tier.
+// TierLoad describes the waiting records of a tier.
 type TierLoad struct {
 	Topic  string  `json:"topic"`
 	Delay  Seconds `json:"delay_seconds"`

@@ -13,42 +13,46 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Scenario is what a pipeline is to go through: how much comes, what its providers answer, and what is expected of the
-// outcome. All times are counted from the start of the simulation.
+// Scenario describes a load, the behaviour of the providers, and the expected outcome. All times are counted from the
+// start of the simulation.
 type Scenario struct {
 	// Rate is how many records a second the source gets. Defaults to 100.
 	Rate float64 `jsonschema:"exclusiveMinimum=0,maximum=1000000000,default=100" yaml:"rate"`
 	// Duration is how long the source gets them; what waits then is drained. Defaults to 1h.
 	Duration config.Duration `jsonschema:"default=1h" least:"1s" most:"8760h" yaml:"duration"`
-	// Seed makes the run repeatable: the same seed gives the same outcome. Defaults to 1.
+	// Seed makes the run repeatable: the same seed has the same outcome. Defaults to 1.
 	Seed int64 `jsonschema:"minimum=0,default=1" yaml:"seed"`
 	// Instances is how many consumers share the work. Defaults to 1.
 	Instances int `jsonschema:"minimum=1,maximum=10000,default=1" yaml:"instances"`
 	// BadRecords is the share of records that fail for a reason of their own, before any request. Defaults to 0.
 	BadRecords float64 `jsonschema:"minimum=0,maximum=1" yaml:"bad_records"`
-	// Keys is how many features the records are events of, each as likely as the other: records of one key wait for each other as ordering.mode says. Defaults to 0: every record has a key of its own.
+	// Keys is the number of features that the records are events of, all equally likely: records of one key wait for
+	// each other as ordering.mode says. Defaults to 0: every record has its own key.
 	Keys int `jsonschema:"minimum=0,maximum=10000000" yaml:"keys"`
-	// ResumeAfter is how long after a gate has held the pipeline a person lets it go on. Defaults to 0s: nobody does.
+	// ResumeAfter is the time after which an operator resumes a pipeline that a gate has paused. Defaults to 0s: it is
+	// never resumed.
 	ResumeAfter config.Duration `least:"0s" most:"8760h" yaml:"resume_after"`
-	// Providers say how the services behave that an attempt needs. A step of the pipeline that is not named here answers at once, always.
+	// Providers describe the services that an attempt needs. A step of the pipeline that is not listed always answers at
+	// once.
 	Providers []Provider `jsonschema:"maxItems=100" yaml:"providers"`
-	// Expect is what must hold in the end; `consumer simulate --expect` fails when it does not.
+	// Expect lists the conditions at the end; `consumer simulate --expect` fails if one is not met.
 	Expect Expect `yaml:"expect"`
 }
 
-// Handler is the name of the provider that stands for all that an attempt needs besides the remote steps, such as a sink.
-// It has neither circuit breaker nor connection limit.
+// Handler is the name of the provider for everything that an attempt needs besides the remote steps, such as a sink. It
+// has neither circuit breaker nor connection limit.
 const Handler = "handler"
 
 // Provider is a service and how it behaves.
 type Provider struct {
-	// Name is that of a remote step of the pipeline (enrich[].name), step/provider where the step has several providers, or handler for whatever else an attempt needs. Mandatory.
+	// Name is the name of a remote step of the pipeline (enrich[].name), step/provider if the step has several
+	// providers, or handler for everything else that an attempt needs. Mandatory.
 	Name string `jsonschema:"required,minLength=1" yaml:"name"`
 	// Latency is how long an answer takes. Defaults to 20ms.
 	Latency config.Duration `jsonschema:"default=20ms" least:"0s" most:"1h" yaml:"latency"`
 	// CacheHits is the share of the questions that are answered from memory, from 0 to 1, for a provider with a cache. What is not there at a record's first attempt is not there later. Defaults to 0.
 	CacheHits float64 `jsonschema:"minimum=0,maximum=1" yaml:"cache_hits"`
-	// Errors says what share of the requests fails at any time.
+	// Errors sets the share of the requests that fail at any time.
 	Errors Errors `yaml:"errors"`
 	// Outages list the times at which it is down.
 	Outages []Outage `jsonschema:"maxItems=100" yaml:"outages"`
@@ -60,9 +64,10 @@ type Provider struct {
 type Errors struct {
 	// Share is the share that fails, from 0 to 1. Defaults to 0.
 	Share float64 `jsonschema:"minimum=0,maximum=1" yaml:"share"`
-	// Answer is what those requests get: an HTTP status as http_503, or timeout, refused, reset. Defaults to http_503.
+	// Answer is the answer to these requests: an HTTP status as http_503, or timeout, refused, reset. Defaults to
+	// http_503.
 	Answer Answer `jsonschema:"default=http_503" yaml:"answer"`
-	// RetryAfter is what the answer asks for in its Retry-After header; 0s leaves the header out. Defaults to 0s.
+	// RetryAfter is the Retry-After header of the answer; 0s omits the header. Defaults to 0s.
 	RetryAfter config.Duration `least:"0s" most:"168h" yaml:"retry_after"`
 }
 
@@ -74,9 +79,10 @@ type Outage struct {
 	For config.Duration `jsonschema:"required" least:"1ms" most:"8760h" yaml:"for"`
 	// Share is the share of requests that it hits, from 0 to 1. Defaults to 1.
 	Share float64 `jsonschema:"minimum=0,maximum=1,default=1" yaml:"share"`
-	// Answer is what those requests get: an HTTP status as http_503, or timeout, refused, reset. Defaults to http_503.
+	// Answer is the answer to these requests: an HTTP status as http_503, or timeout, refused, reset. Defaults to
+	// http_503.
 	Answer Answer `jsonschema:"default=http_503" yaml:"answer"`
-	// RetryAfter is what the answer asks for in its Retry-After header; 0s leaves the header out. Defaults to 0s.
+	// RetryAfter is the Retry-After header of the answer; 0s omits the header. Defaults to 0s.
 	RetryAfter config.Duration `least:"0s" most:"168h" yaml:"retry_after"`
 }
 
@@ -84,9 +90,9 @@ type Outage struct {
 type RateLimit struct {
 	// PerSecond is how many requests a second it lets through. Mandatory.
 	PerSecond float64 `jsonschema:"required,exclusiveMinimum=0" yaml:"per_second"`
-	// Burst is how many it lets through at once after a pause. Defaults to those of one second.
+	// Burst is the number of requests that are accepted at once after a pause. Defaults to those of one second.
 	Burst float64 `jsonschema:"minimum=0" yaml:"burst"`
-	// RetryAfter is what its 429 asks for in the Retry-After header; 0s leaves the header out. Defaults to 1s.
+	// RetryAfter is the Retry-After header of its 429; 0s omits the header. Defaults to 1s.
 	RetryAfter config.Duration `jsonschema:"default=1s" least:"0s" most:"168h" yaml:"retry_after"`
 }
 

@@ -178,7 +178,7 @@ const (
 // TooMuchError means that a simulation would take too long or too much memory, and says what to change.
 type TooMuchError struct{ What, Fix string }
 
-// Error gives both.
+// Error returns the reason and the remedy.
 func (e *TooMuchError) Error() string { return "the simulation is too large: " + e.What + "; " + e.Fix }
 
 // tooLarge returns what is too much before anything is played, or nil.
@@ -193,7 +193,7 @@ func (w *world) tooLarge() error {
 	return nil
 }
 
-// tooManyEvents returns the error of a run that has played so many events.
+// tooManyEvents returns the error of a run with this many events.
 func tooManyEvents(w *world, n int, now time.Duration) error {
 	return &TooMuchError{
 		fmt.Sprintf("%d events and attempts have been played up to %v, while records come until %v and what waits then is drained", n, now.Round(time.Second), w.Duration),

@@ -81,7 +81,7 @@ func newWorld(sys System, s Scenario) *world {
 	return w
 }
 
-// provider prepares a service. One that the scenario does not name always answers at once.
+// provider prepares a service. A service that the scenario does not list always answers at once.
 func (w *world) provider(step int, service Service) provider {
 	made := provider{Service: service, step: step, limited: none}
 	i := slices.IndexFunc(w.Providers, func(p Provider) bool { return p.Name == service.Name })
@@ -144,7 +144,8 @@ const none = -1
 // start is the beginning of virtual time.
 func start() time.Time { return time.Unix(0, 0).UTC() }
 
-// System is what is simulated: the rules of a pipeline, which are the engine's own, and the limits of its remote steps.
+// System is the simulated system: the rules of a pipeline, which are the engine's own, and the limits of its remote
+// steps.
 type System struct {
 	Pipeline    string
 	Tiers       []policy.Tier
@@ -160,8 +161,8 @@ type System struct {
 	Classify func(error) classify.Failure
 	// RetryAfterLimit is the longest pause that a provider may ask for.
 	RetryAfterLimit time.Duration
-	// Tolerance is what the gates count, and Holds says which failures hold the pipeline alone, given
-	// the reason of Decide.
+	// Tolerance has the limits of the gates, and Holds reports which failures pause the pipeline on their own, given the
+	// reason of Decide.
 	Tolerance gates.Limits
 	Holds     func(classify.Failure, policy.Reason) bool
 }
@@ -275,7 +276,7 @@ func (a Answer) problem() string {
 	return fmt.Sprintf("unknown answer %q", string(a))
 }
 
-// err returns the error that a remote step makes of it, for the classifier.
+// err returns the error of a remote step for this answer, for the classifier.
 func (a Answer) err(provider string, retryAfter time.Duration) error {
 	var err error
 	switch a {

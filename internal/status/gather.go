@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// Counter counts the dead letters that wait, as [deadletters.Counter] does.
+// Counter counts the pending dead letters, as [deadletters.Counter] does.
 type Counter interface {
 	Read(ctx context.Context) (deadletters.Count, error)
 }

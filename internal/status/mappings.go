@@ -43,8 +43,8 @@ func (c MappingComparison) Mixed() bool {
 // maxNamed bounds the instances that a line names.
 const maxNamed = 5
 
-// Lines tells which instances run which mapping, one line for each mapping. whose names the owner of c.Own: "this pipeline file".
-// There are no lines if no instance is running.
+// Lines returns which instances run which mapping, one line for each mapping. whose names the owner of c.Own: "this
+// pipeline file". There are no lines if no instance is running.
 func (c MappingComparison) Lines(whose string) []string {
 	if len(c.Members) == 0 {
 		return nil
@@ -96,8 +96,8 @@ func namedMembers(names []string) string {
 	return noun + strings.Join(names, ", ")
 }
 
-// Announcement is what an instance tells its consumer group: the user data of its membership. The broker has it exactly as long as the
-// instance is a member, so a killed instance leaves nothing behind (docs/decisions/0079).
+// Announcement is what an instance publishes in the user data of its group membership. The broker keeps it exactly as
+// long as the instance is a member, so a killed instance leaves nothing behind (docs/decisions/0079).
 type Announcement struct {
 	Mapping  string // the fingerprint of pipeline.Mapping; "" is unknown
 	Software string // the version of the software; "" is unknown
@@ -146,7 +146,7 @@ func ReadAnnouncement(data []byte) Announcement {
 	return Announcement{w.Mapping, w.Software}
 }
 
-// ShortMapping shortens a fingerprint for people to enough digits to tell two apart.
+// ShortMapping shortens a fingerprint to enough digits to distinguish two.
 func ShortMapping(mapping string) string {
 	const digits = len("sha256:") + 12
 	switch {

@@ -11,7 +11,7 @@ import (
 type Report struct {
 	Flow
 	Instances []Instance `json:"instances"`
-	// DeadLetters counts the dead letters that wait for a person.
+	// DeadLetters counts the pending dead letters.
 	DeadLetters DeadLetters `json:"dead_letters"`
 }
 
@@ -25,8 +25,8 @@ type Flow struct {
 	Shards   []Shard  `json:"shards"` // by partition
 	Lag      int64    `json:"lag"`    // of all shards
 	Tiers    []Tier   `json:"tiers"`  // in the order of their delays, then the former ones
-	// LagSince is the timestamp of the oldest of the records of the source that come next, one of each partition; nil without a lag, and
-	// where it is not known.
+	// LagSince is the oldest timestamp among the next records of all partitions of the source. It is nil without a lag,
+	// and if it is unknown.
 	LagSince   *time.Time `json:"lag_since,omitempty"`
 	LagUnknown string     `json:"lag_since_unknown,omitempty"` // why
 
@@ -34,9 +34,9 @@ type Flow struct {
 	waits  [][]kafka.PartitionLag // in Tiers
 }
 
-// DeadLetters counts the dead letters that wait for a person.
+// DeadLetters counts the pending dead letters.
 type DeadLetters struct {
-	Pending   int        `json:"pending"`           // nobody has decided about them
+	Pending   int        `json:"pending"`           // no operator has decided about them
 	Escalated int        `json:"escalated"`         // marked for a person's decision
 	Replaying int        `json:"replaying"`         // put back, and not finished
 	Oldest    *time.Time `json:"oldest,omitempty"`  // when the oldest of the pending and escalated ones died

@@ -27,17 +27,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// world is a broker with the topics of a pipeline: partition 0 of the source has three records of which one is committed,
-// partition 1 has two of which none is, two records wait in the first tier, and somebody
-// else's topic is named like a tier.
-func world(t *testing.T) (*config.Config, *kadm.Client) {
+// newBroker returns a broker with the topics of a pipeline: partition 0 of the source has three records of which one is
+// committed, partition 1 has two uncommitted ones, two records wait in the first tier, and a foreign topic has the name
+// of a tier.
+func newBroker(t *testing.T) (*config.Config, *kadm.Client) {
 	t.Helper()
-	cfg, _, admin := worldOf(t)
+	cfg, _, admin := newCluster(t)
 	return cfg, admin
 }
 
-// worldOf gives the broker too, for tests that answer in its place.
-func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *kadm.Client) {
+// newCluster also returns the broker, for tests that answer in its place.
+func newCluster(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *kadm.Client) {
 	t.Helper()
 	cfg := must.Get(config.Parse("test.yaml", []byte(`pipeline:
   id: parcels
@@ -62,38 +62,38 @@ func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *ka
 	return cfg, cluster, admin
 }
 
-// letters is a count of dead letters.
-type letters struct {
+// deadLetters is a fixed count of dead letters.
+type deadLetters struct {
 	deadletters.Count
 	err error
 }
 
-func (l letters) Read(context.Context) (deadletters.Count, error) { return l.Count, l.err }
+func (l deadLetters) Read(context.Context) (deadletters.Count, error) { return l.Count, l.err }
 
-// The report says how many dead letters wait, since when, and what shows them.
+// The report has the number of pending dead letters, since when they wait, and the command that shows them.
 func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
 	t.Parallel()
-	cfg, admin := world(t)
+	cfg, admin := newBroker(t)
 	since := time.Now().Add(-7*time.Minute - 30*time.Second)
 	for _, c := range []struct {
-		letters letters
-		want    string
+		deadLetters deadLetters
+		want        string
 	}{
-		{letters{}, "none pending\n"},
-		{letters{Count: deadletters.Count{Pending: 500, Oldest: since}}, "500 pending, the oldest for 7m3"},
-		{letters{Count: deadletters.Count{Escalated: 2, Replaying: 3, Oldest: since}}, "0 pending, 2 escalated, 3 replaying, the oldest for 7m3"},
-		{letters{err: errors.New("Read was refused")}, "not counted: Read was refused\n"},
+		{deadLetters{}, "none pending\n"},
+		{deadLetters{Count: deadletters.Count{Pending: 500, Oldest: since}}, "500 pending, the oldest for 7m3"},
+		{deadLetters{Count: deadletters.Count{Escalated: 2, Replaying: 3, Oldest: since}}, "0 pending, 2 escalated, 3 replaying, the oldest for 7m3"},
+		{deadLetters{err: errors.New("Read was refused")}, "not counted: Read was refused\n"},
 	} {
-		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.letters))(t)
+		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.deadLetters))(t)
 		var text bytes.Buffer
 		err := r.Text(&text)
 		expect.That(t, err == nil && strings.Contains(text.String(), "dead letters  "+c.want), "%v\n%s", err, text.String())
-		expect.That(t, r.DeadLetters.Pending == c.letters.Pending && (r.DeadLetters.Oldest == nil) == c.letters.Oldest.IsZero(), "%+v", r.DeadLetters)
+		expect.That(t, r.DeadLetters.Pending == c.deadLetters.Pending && (r.DeadLetters.Oldest == nil) == c.deadLetters.Oldest.IsZero(), "%+v", r.DeadLetters)
 	}
 }
 
 func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
-	cfg, admin := world(t)
+	cfg, admin := newBroker(t)
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, ofPipeline("parcels"), "# TYPE switchback_pipeline_paused gauge\nswitchback_pipeline_paused 1\n",
 			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
@@ -109,7 +109,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		Pipeline: control.State{Phase: control.Held, Code: control.CodeNullRate, Reason: "owner", By: "consumer a", At: at},
 		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
 	}
-	r := must.Get(status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, letters{}))(t)
+	r := must.Get(status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, deadLetters{}))(t)
 	if want := []status.Shard{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Shards, want) || r.Lag != 4 {
 		t.Errorf("shards %+v, lag %d", r.Shards, r.Lag)
 	}
@@ -127,12 +127,12 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	}
 }
 
-// S4-11: the state is what was ordered; whether anybody works is a question to the group.
+// S4-11: the state is the last order. Whether an instance runs is read from the group.
 func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
-	cfg, cluster, admin := worldOf(t)
+	cfg, cluster, admin := newCluster(t)
 	first := func() (status.Report, string) {
 		t.Helper()
-		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{}))(t)
+		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, deadLetters{}))(t)
 		var text bytes.Buffer
 		must.Do(t, r.Text(&text))
 		line, _, _ := strings.Cut(text.String(), "\n")
@@ -153,9 +153,9 @@ func ofPipeline(id string) string {
 	return fmt.Sprintf("# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=%q,version=\"v1\"} 1\n", id)
 }
 
-// Who answers where an instance is looked for may be somebody else: that nothing is held there says nothing about this pipeline.
+// The answer at an instance's address may come from another pipeline. It says nothing about this one.
 func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
-	cfg, admin := world(t)
+	cfg, admin := newBroker(t)
 	for name, c := range map[string]struct{ metrics, says string }{
 		"another pipeline": {ofPipeline("sensors") + "# TYPE switchback_pipeline_paused gauge\nswitchback_pipeline_paused 1\n", "is an instance of the pipeline sensors, not of parcels"},
 		"other software":   {"# TYPE node_load1 gauge\nnode_load1 1\n", "is no instance of a pipeline"},
@@ -163,7 +163,7 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.metrics) }))
 			defer server.Close()
-			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")}, letters{})
+			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")}, deadLetters{})
 			expect.That(t, err == nil && strings.Contains(r.Instances[0].Error, c.says) && !r.Instances[0].Held, "%+v, %v", r.Instances, err)
 			var text bytes.Buffer
 			err = r.Text(&text)
@@ -263,7 +263,7 @@ func TestSince_S2_7_countsWhatMoved(t *testing.T) {
 	expect.Equal(t, shards(5, 5).Since(shards(0, 5), 0), (status.Rates{}), "within no time")
 }
 
-// S2-7: a broker that is away is shown with the age of what is known, and does not end a watch; the first look does.
+// S2-7: while a broker is down, a watch shows the age of its data and continues. If the first request fails, it ends.
 func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("no broker answers")
@@ -295,7 +295,7 @@ func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 	})
 }
 
-// Whatever a reason holds, a screen has no more lines and columns than the terminal, and nothing in it moves the cursor.
+// Whatever a reason contains, a screen has no more lines and columns than the terminal, and no text moves the cursor.
 func TestScreen_S2_7_fitsTheTerminal(t *testing.T) {
 	report := shards(make([]int64, 2*60)...)
 	report.State.Reason = "\x1b[2J\u202e" + strings.Repeat("wide ", 100)

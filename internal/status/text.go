@@ -81,7 +81,7 @@ func (d DeadLetters) text(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// state returns the last order. Without an instance, a pipeline that nobody paused is not called running.
+// state returns the last order. If no instance runs, a pipeline that is not paused is not called running.
 func (r Report) state() string {
 	if r.State.State == control.Running && len(r.Members) == 0 {
 		return "not paused"

@@ -8,14 +8,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// deadLetters exports the number of dead letters that wait for a person.
+// deadLetters exports the number of pending dead letters.
 type deadLetters struct {
 	count                      func() (c deadletters.Count, known bool)
 	pending, escalated, oldest *prometheus.Desc
 }
 
-// NewDeadLetters returns the collector of the dead letters that wait for a person. It calls count at every scrape. The
-// metrics are absent until the count is known.
+// NewDeadLetters returns the collector of the pending dead letters. It calls count at every scrape. The metrics are
+// absent until the count is known.
 func NewDeadLetters(count func() (c deadletters.Count, known bool)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &deadLetters{

@@ -80,7 +80,7 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 		`switchback_records_dead_lettered_total{category="validation",code="not_json",priority="P3"} 1`, // S4-10
 		`switchback_records_dead_lettered_total{category="access",code="http_unauthorized",priority="P1"} 0`, `switchback_records_closed_total{decision="superseded"} 2`,
 		`switchback_records_dead_lettered_total{category="validation",code="geometry_invalid",priority="P3"} 0`,
-		`switchback_records_dead_lettered_total{category="request",code="http_client_error",priority="P1"} 0`, // a rule of the file says so
+		`switchback_records_dead_lettered_total{category="request",code="http_client_error",priority="P1"} 0`, // a rule of the file
 		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,
 		`switchback_tier_overdue_seconds{tier="f.retry-2s"} 1`, `switchback_transactions_total{outcome="committed"} 1`,
 		`switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="2"} 0`, `switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="3"} 1`,
@@ -91,7 +91,7 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 	}
 }
 
-// S4-10: a run without a service level exports none, or it would be missed from the start.
+// S4-10: a run without a service level exports no deadline, because it would count as missed from the start.
 func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
 	address, m := serve(t, func() string { return "" })
 	_, body := get(t, "http://"+address+"/metrics")
@@ -145,7 +145,7 @@ func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
 	expect.Equal(t, strings.Count(text, "\nswitchback_provider_requests_total{"), 3*len(enrich.Outcomes()), "series of requests")
 }
 
-// Each series has the pipeline that it is of, those of the process and of the Go runtime too.
+// Each series has the pipeline label, including those of the process and of the Go runtime.
 func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
 	t.Parallel()
 	registry := telemetry.NewRegistry("parcels")

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// S1-9: what any reader on the way could take for a dot segment or a control character is refused, however it is written.
+// S1-9: anything that some reader could interpret as a dot segment or a control character is refused, in any encoding.
 func TestPathFault_S1_9_refusesWhatLeadsElsewhere(t *testing.T) {
 	for name, value := range map[string]string{
 		"encoded slashes":           "x/../../admin",
@@ -61,7 +61,8 @@ func TestPathFault_leavesIdentifiersAlone(t *testing.T) {
 	}
 }
 
-// FuzzPathFault proves that a server which decodes, once or twice, and then resolves dots stays below the place of the value.
+// FuzzPathFault checks that a server that decodes, once or twice, and then resolves dot segments, stays below the
+// position of the value.
 func FuzzPathFault(f *testing.F) {
 	for _, s := range []string{"a", "a/b", "..", "%2e%2e", "x/../../admin", `..\x`, "..;/x", "%252e%252e%252f", "\x00"} {
 		f.Add(s)

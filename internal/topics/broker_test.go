@@ -25,14 +25,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// broker gives an admin client of a broker of its own.
+// broker starts a broker and returns its admin client.
 func broker(t *testing.T, opts ...kfake.Opt) *kadm.Client {
 	t.Helper()
 	_, admin := brokerOf(t, opts...)
 	return admin
 }
 
-// brokerOf gives the cluster too, for tests in which it refuses something.
+// brokerOf also returns the cluster, for tests in which it refuses requests.
 func brokerOf(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, *kadm.Client) {
 	t.Helper()
 	cluster := fakekafka.Start(t, opts...)
@@ -100,14 +100,14 @@ func TestEnsure(t *testing.T) {
 	})
 	t.Run("a_topic_that_cannot_be_created_is_named", func(t *testing.T) {
 		admin, plan := broker(t), Plan(parse(t, pipeline))
-		plan[1].Replication = 3 // of one broker
+		plan[1].Replication = 3 // on a cluster of one broker
 		report, err := Ensure(t.Context(), admin, plan)
 		expect.That(t, err != nil && strings.Contains(err.Error(), "features.retry-2s") && !strings.Contains(err.Error(), "\n"), "got %v", err)
 		expect.That(t, len(report.Created) == len(plan)-1, "the others were not created:\n%s", report)
 	})
 }
 
-// TestCheck_creates_nothing proves that looking does not make topics, not even on a broker that creates them by itself.
+// TestCheck_creates_nothing checks that `check` does not create topics, even on a broker with automatic creation.
 func TestCheck_creates_nothing(t *testing.T) {
 	admin, plan := broker(t, kfake.AllowAutoTopicCreation()), Plan(parse(t, pipeline))
 	check(t, admin, plan)
@@ -115,7 +115,7 @@ func TestCheck_creates_nothing(t *testing.T) {
 	expect.That(t, err == nil && len(listed) == 0, "after check there are %v, %v", listed.Names(), err)
 }
 
-// A refusal of the cluster is an error with the name of the topic.
+// A request that the cluster refuses results in an error with the name of the topic.
 func TestEnsure_S4_15_namesTheTopicWhoseSettingsAreRefused(t *testing.T) {
 	cluster, admin := brokerOf(t)
 	plan := Plan(parse(t, pipeline))
@@ -154,8 +154,8 @@ func lags(all []Backlog) (out []string) {
 	return out
 }
 
-// S4-8: the source comes first, then the tiers, then the former ones; an open transaction is behind the stable end, and not behind the
-// one of everything that was written.
+// S4-8: the source comes first, then the tiers, then the former tiers. An open transaction is beyond the stable end, but
+// not beyond the end of everything that was written.
 func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 	ctx := testrun.Context(t, 20*time.Second)
 	const former = "features.retry-7s"
@@ -164,9 +164,9 @@ func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 	produced(ctx, t, client, "features", "features", former)
 	must.Do(t, client.EndTransaction(ctx, kgo.TryCommit))
 	committed := kadm.Offsets{}
-	committed.AddOffset("features", 1, 3, -1) // behind the marker
+	committed.AddOffset("features", 1, 3, -1) // after the marker
 	must.Do(t, admin.CommitAllOffsets(ctx, cfg.Source.Group, committed))
-	produced(ctx, t, client, "features") // and stays open
+	produced(ctx, t, client, "features") // stays open
 	for until, source := range map[kafka.Ends]int{kafka.Stable: 0, kafka.Written: 1} {
 		all := must.Get(Backlogs(ctx, admin, cfg, until))(t)
 		want := []string{fmt.Sprint("features false ", source), "features.retry-2s false 0", "features.retry-8s false 0", "features.retry-60s false 0", former + " true 2"}
@@ -175,7 +175,7 @@ func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 	}
 }
 
-// A topic that is not there is named, too.
+// A missing topic is named, too.
 func TestBacklogs_S4_8_namesTheMissingTopic(t *testing.T) {
 	ctx := testrun.Context(t, 20*time.Second)
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-60s")
@@ -183,7 +183,7 @@ func TestBacklogs_S4_8_namesTheMissingTopic(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "features.retry-8s: UNKNOWN"), "%v, %v", all, err)
 }
 
-// S4-10: what waits in a tier must not expire; of the other topics that is for their owner to know.
+// S4-10: waiting records must not expire in a tier. The retention of the other topics is their owner's decision.
 func TestBlocks_S4_10(t *testing.T) {
 	for _, role := range Roles() {
 		for _, kind := range FaultKinds() {
@@ -194,8 +194,9 @@ func TestBlocks_S4_10(t *testing.T) {
 	}
 }
 
-// S3-1: a former tier says what waits in it, or that it is empty; one in which something waits is held to what a tier is held to.
-// No command deletes it: a group that passed over the records of another pipeline has a commit in a live tier of that one.
+// S3-1: a former tier is listed with the number of its waiting records. If records wait in it, it is checked like a
+// tier. No command deletes it: a group that passed over the records of another pipeline has a commit in a live tier of
+// that pipeline.
 func TestFindFormer_S3_1(t *testing.T) {
 	admin, cfg := broker(t), parse(t, pipeline)
 	ensure(t, admin, Plan(cfg))
@@ -229,7 +230,7 @@ func TestFindFormer_S3_1(t *testing.T) {
 	expect.That(t, len(faults) == 1 && faults[0].Blocks() && strings.Contains(faults[0].Fix, "--entity-name features.retry-7s --add-config retention.ms=-1"), "with records that expire: %v", faults)
 }
 
-// S3-1: a topic of somebody else that has the name of a tier keeps no pipeline from starting.
+// S3-1: a foreign topic with the name of a tier does not prevent a pipeline from starting.
 func TestPlanOn_S3_1_aTopicOfSomebodyElse(t *testing.T) {
 	admin, cfg := broker(t), parse(t, pipeline)
 	ensure(t, admin, Plan(cfg))

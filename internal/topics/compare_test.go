@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// healthy is a view of the broker in which nothing is wrong.
+// healthy is a view of the broker without faults.
 func healthy(plan []Topic) map[string]observed {
 	seen := map[string]observed{}
 	for _, topic := range plan {
@@ -37,7 +37,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(map[string]observed)
-		want  []string // one a fault: parts of it, separated by |
+		want  []string // one per fault: parts of it, separated by |
 	}{
 		{"nothing_wrong", func(map[string]observed) {}, nil},
 		{"missing_tier", func(seen map[string]observed) { delete(seen, "features.retry-8s") },
@@ -107,8 +107,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// S0-4: a topic that is compacted and does not take what the pipeline writes keeps it from starting; an output that takes no record
-// without a key is told of before there is one.
+// S0-4: a compacted topic that would refuse the pipeline's records prevents the start. An output topic that refuses
+// records without a key is reported before there is such a record.
 func TestBlocks_S0_4_compactedTopicsThatTakeNoRecordsWithoutKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestPlan(t *testing.T) {
 	expect.That(t, slices.Equal(got, want), "got  %q\nwant %q", got, want)
 }
 
-// TestPlan_shards proves which topics share the source's partitions: those whose partition p belongs to shard p.
+// TestPlan_shards checks which topics share the source's partitions: those whose partition p belongs to shard p.
 func TestPlan_shards(t *testing.T) {
 	shared := []Role{RoleTier, RoleDLQ, RoleState, RoleLedger, RoleDLQStatus}
 	for _, topic := range Plan(parse(t, pipeline)) {

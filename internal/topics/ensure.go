@@ -29,7 +29,7 @@ type Report struct {
 	Faults   []Fault // of the existing topics
 }
 
-// String gives one line per topic and one per fault.
+// String returns one line per topic and one per fault.
 func (r Report) String() string {
 	var lines []string
 	for _, t := range r.Created {
@@ -59,7 +59,7 @@ func Ensure(ctx context.Context, admin *kadm.Client, plan []Topic) (Report, erro
 			report.Existing = append(report.Existing, t)
 		}
 	}
-	// The source comes first: the others take its partition count and its message size.
+	// The source comes first, because it determines the partition count and the message size of the others.
 	source := sourceOf(plan)
 	seen, err = createMissing(ctx, admin, []Topic{source}, seen, &report)
 	if err != nil {

@@ -69,7 +69,7 @@ func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]F
 }
 
 // PlanOn returns the plan of a pipeline, including the cluster's former tiers with waiting records, which must not
-// expire either. A group that writes to a tier commits there, so a topic without a commit belongs to somebody else.
+// expire either. A group that writes to a tier commits there, so a topic without a commit belongs to another owner.
 func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic, error) {
 	plan := Plan(c)
 	former, err := FindFormer(ctx, admin, c)

@@ -18,7 +18,7 @@ func (b Bounds) holds(partition int32, offset int64) bool {
 	return (b.Partition < 0 || b.Partition == partition) && offset >= b.From && (b.To == 0 || offset < b.To)
 }
 
-// Account holds what the topics tell about the positions of a source topic. It is used by one goroutine.
+// Account has the evidence of the topics about the positions of a source topic. It is used by one goroutine.
 type Account struct {
 	source, pipeline string
 	bounds           Bounds
@@ -39,7 +39,7 @@ type shard struct {
 	facts      pages
 	waits      []waiting
 	parts      map[int64]*parts
-	since      map[string]int64 // by topic: the first offset after which the records came later than the topic's lost front
+	since      map[string]int64 // by topic: the first offset whose record arrived after the topic's lost front
 }
 
 // Generation is that of a partition of the source. Each adoption of a re-created topic, or of a lost memory, starts one.
@@ -160,8 +160,8 @@ func (a *Account) addGap(from header.Position, last *int64) {
 	}
 }
 
-// Since sets the source offset from which on records came after the lost front of a topic. Traces of earlier records may
-// be lost too.
+// Since sets the source offset from which on records arrived after the lost front of a topic. Traces of earlier records
+// may be lost too.
 func (a *Account) Since(partition int32, topic string, offset int64) {
 	if sh := a.shards[partition]; sh != nil && offset > 0 {
 		sh.since[topic] = max(sh.since[topic], offset)
@@ -201,7 +201,7 @@ type Place struct {
 	Pipeline   string          // its writer
 	Part       header.Part
 	Rest       bool      // only some of its parts
-	Edited     bool      // a person edited the dead letter; this is its current form
+	Edited     bool      // an operator edited the dead letter; this is its current form
 	Due        time.Time // in a tier
 }
 
@@ -245,8 +245,8 @@ type gap struct {
 	from, to  int64 // to is exclusive
 }
 
-// parts is what is known of the parts of one record: a bit for each delivered part, and details of those that died
-// separately.
+// parts is the evidence about the parts of one record: a bit for each delivered part, and details of the parts with
+// their own dead letters.
 type parts struct {
 	delivered []uint64
 	own       map[int]*own // by index

@@ -21,7 +21,7 @@ func headerOf(pairs ...string) (all []kgo.RecordHeader) {
 	return all
 }
 
-// S0-8: only a proven replay is one; anything else in the headers of a source record changes nothing.
+// S0-8: only a proven replay counts as one. All other headers of a source record have no effect.
 func TestAppearance_S0_8(t *testing.T) {
 	claims := headerOf(header.KeyDeadLetterID, "0-1-aabbccdd", header.KeyReplayID, "r", header.KeySource, "s/0/1")
 	proven := func(*kgo.Record) error { return nil }
@@ -62,7 +62,7 @@ func TestFront_S0_4_trustsNoClockBeyondAnHour(t *testing.T) {
 	expect.That(t, !f.before(now, now), "what can never be known is known")
 }
 
-// S4-10: the end of a gap is data of its event; one that makes no sense is none, whatever the message says.
+// S4-10: the end of a gap is data of its event. A malformed event counts as none, whatever its message says.
 func TestAddGap_S4_10(t *testing.T) {
 	for event, want := range map[string]int{
 		`"last_offset":8`: 1, `"last_offset":2`: 1, `"last_offset":1`: 0, `"last_offset":9223372036854775807`: 0, `"last_offset":-1`: 0, `"last_offset":null`: 0,
@@ -74,7 +74,7 @@ func TestAddGap_S4_10(t *testing.T) {
 	}
 }
 
-// Whatever stands in headers and events, nothing panics, and the counts add up.
+// No header or event causes a panic, and the counts always add up.
 func FuzzAccount(f *testing.F) {
 	f.Add("s/0/1", "p", "0/2", "2;0;0;1", "delivered", "", int64(1))
 	f.Add("s/0/9223372036854775807", "q", "9999/10000", "x", "lost", `","last_offset":12,"code":"`, int64(0))
@@ -96,7 +96,7 @@ func FuzzAccount(f *testing.F) {
 		a.Source(appearance(&kgo.Record{Topic: "s", Offset: 3, Headers: replay}, 0, func(*kgo.Record) error { return nil }))
 		commit := retrytopics.Commit{Offset: committed}
 		r := a.Judge(Cut{Marks: map[Spot]Mark{{"s", 0}: {End: 4, Before: commit, After: commit}}}, 5)
-		r.holds(t)
+		r.wantBalanced(t)
 		expect.Do(t, r.Text(&strings.Builder{}))
 	})
 }
@@ -106,7 +106,7 @@ func TestText_saysThatThereWasNothingToProve(t *testing.T) {
 	expect.Equal(t, (&Report{Verdict: Proven}).Line(), "PROVEN, but of nothing: the source holds no record")
 }
 
-// The table has the columns that say something, so that it fits a terminal of 80 columns in the usual case.
+// The table omits empty columns, so that it usually fits a terminal of 80 columns.
 func TestText_leavesOutWhatIsZero(t *testing.T) {
 	t.Parallel()
 	r := Report{Verdict: Proven, All: Counts{Records: 5, Delivered: 3, DeadLettered: 2}}

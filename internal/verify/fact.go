@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// fact is what the topics tell about one source position. Counts stay at their largest value.
+// fact is the evidence of the topics about one source position. Counts are saturating.
 type fact struct {
 	flags    flag
 	outputs  uint8 // records of the output; all parts of a split record count as one
@@ -89,8 +89,8 @@ type Mark struct {
 	After      retrytopics.Commit // read after everything up to End
 }
 
-// Cut is the moment for which an account is judged. What was finished before it has its results in the account; what was
-// not finished after it has none. Between the two lies what moves meanwhile.
+// Cut is the moment for which an account is judged. Everything that was finished before it has its results in the
+// account, and nothing that was finished after it has. In between are the records that are in flight.
 type Cut struct {
 	At    time.Time
 	Marks map[Spot]Mark

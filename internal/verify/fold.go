@@ -70,7 +70,7 @@ func (r *run) bounded(s *groupPosition, all map[string]map[int32]kafka.Span) err
 	return nil
 }
 
-// fold reads the spans into the account. The source comes last: then it is known how far back the others reach.
+// fold reads the spans into the account. It reads the source last, when it is known how far back the other topics reach.
 func (r *run) fold(ctx context.Context, s *groupPosition, all map[string]map[int32]kafka.Span) error {
 	for topic, in := range map[string]PlaceKind{r.cfg.Output.Topic: InOutput, r.cfg.Topics.DLQ: InDLQ} {
 		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(in, rec) }, nil); err != nil {
@@ -149,14 +149,14 @@ func (r *run) appears(rec *kgo.Record, proven func(*kgo.Record) error) {
 // front is the lost beginning of a topic.
 type front struct {
 	gone  bool
-	never bool      // nothing can be told about any record: the topic is compacted, or empty
+	never bool      // nothing is known about any record: the topic is compacted, or empty
 	until time.Time // approximate time of the last lost record
 }
 
 // Skew is the largest difference between the clocks of producers, consumers and brokers.
 const Skew = time.Hour
 
-// before reports whether the lost records were written before a record of the source came.
+// before reports whether the lost records were written before a source record arrived.
 func (f front) before(came, now time.Time) bool {
 	return !f.never && came.After(f.until.Add(Skew)) && came.Before(now.Add(Skew))
 }
@@ -218,8 +218,8 @@ func positionOf(r *kgo.Record) header.Position {
 	return header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 }
 
-// appearance parses a record of the source as the engine does: a replay counts if it is proven. Anybody may write there,
-// so unreadable or unproven headers are those of a new record.
+// appearance parses a record of the source as the engine does: a replay counts if it is proven. Any producer may write
+// to the source, so malformed or unproven headers are those of a new record.
 func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) Appearance {
 	a := Appearance{At: positionOf(r), Time: r.Timestamp}
 	kept, doubt, err := retrytopics.Believed(r, generation, proven)

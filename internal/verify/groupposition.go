@@ -74,7 +74,8 @@ func (r *run) known() (names []string) {
 	return append(names, r.cfg.Topics.Governance)
 }
 
-// checkpoints reads the memory. A position in a topic that was re-created since says nothing about the current one.
+// checkpoints reads the memory. A position in a topic that was re-created since then is meaningless for the current
+// topic.
 func (r *run) checkpoints(ctx context.Context, s *groupPosition, details kadm.TopicDetails) error {
 	spans, err := kafka.DecidedSpans(ctx, r.client, r.cfg.Topics.State)
 	if errors.Is(err, kafka.ErrNoTopic) {

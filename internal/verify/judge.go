@@ -26,7 +26,7 @@ type goneKey struct {
 	reason Reason
 }
 
-// extra is what is known of a position besides its fact.
+// extra is the evidence about a position besides its fact.
 type extra struct {
 	waits, moves     int // records in tiers that are open, or moved meanwhile
 	replays          int
@@ -219,7 +219,7 @@ func (j *judge) tiers() {
 	}
 }
 
-// late names records that nobody consumes, and records that are overdue.
+// late reports records that no instance consumes, and records that are overdue.
 func (j *judge) late(w waiting, root header.Position, partitions int32) {
 	named := Finding{Source: root.String(), Part: w.part.String()}
 	switch {

@@ -20,7 +20,7 @@ const (
 	tier   = "s.retry-1s"
 )
 
-// history is what the topics of a pipeline with one partition say, written by hand.
+// history is the content of a pipeline's topics with one partition, built by hand.
 type history struct {
 	records    []Appearance
 	places     []Place
@@ -34,7 +34,7 @@ type history struct {
 
 func at(offset int64) header.Position { return header.Position{Topic: source, Offset: offset} }
 
-// newHistory has n records, all of them finished.
+// newHistory returns n records that are all finished.
 func newHistory(n int64) *history {
 	h := &history{since: map[string]int64{}, next: map[string]int64{}}
 	h.cut = Cut{At: time.Unix(1e9, 0), Marks: map[Spot]Mark{}, Tiers: []string{tier}, Compacted: map[string]bool{}, Output: "s.out", DLQ: "s.dlq", Audit: "s.audit"}
@@ -46,7 +46,7 @@ func newHistory(n int64) *history {
 	return h
 }
 
-// finished says up to where the group had finished the source, before and after the topics were read.
+// finished sets the source offsets up to which the group had finished, before and after the topics were read.
 func (h *history) finished(before, after int64) *history {
 	h.cut.Marks[Spot{source, 0}] = Mark{End: int64(len(h.records)), Before: retrytopics.Commit{Offset: before}, After: retrytopics.Commit{Offset: after}}
 	return h
@@ -73,7 +73,7 @@ func (h *history) event(offset int64, d audit.Decision) *history {
 	return h
 }
 
-// replayed puts a record back.
+// replayed adds a replay of a record.
 func (h *history) replayed(offset int64) *history {
 	r := Appearance{At: at(int64(len(h.records))), Claim: &Claim{Root: at(offset)}}
 	h.records = append(h.records, r)
@@ -102,13 +102,13 @@ func part(index, of int) func(*Place) {
 }
 func ofRest(p *Place) { p.Rest = true }
 
-// S0-4: one record, and all that can be said of it.
+// S0-4: every verdict on a single record.
 func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		h       *history
 		verdict Verdict
 		found   Kind   // the only kind, "" for none
-		counted string // the count that is one, "" for none
+		counted string // the only count that is 1, "" for none
 	}{
 		"delivered":                          {newHistory(1).place(InOutput, 0), Proven, "", "delivered"},
 		"dead":                               {newHistory(1).place(InDLQ, 0).event(0, audit.DeadLettered), Proven, "", "dead"},
@@ -163,7 +163,7 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 			expect.That(t, r.Verdict == c.verdict && counts["records"] >= 1 && (c.counted == "" || counts[c.counted] == 1), "%s, %+v, %v", r.Verdict, r.All, r.Findings)
 			want := map[Kind]int64{c.found: 1}
 			expect.That(t, (c.found == "" || maps.Equal(r.Found, want)) && (c.found != "" || len(r.Found) == 0), "found %v, want %q", r.Found, c.found)
-			r.holds(t)
+			r.wantBalanced(t)
 		})
 	}
 }
@@ -175,8 +175,8 @@ func (c Counts) named() map[string]int64 {
 	}
 }
 
-// holds wants the counts to add up.
-func (r *Report) holds(t *testing.T) {
+// wantBalanced checks that the counts add up.
+func (r *Report) wantBalanced(t *testing.T) {
 	t.Helper()
 	sum := int64(0)
 	for name, n := range r.All.named() {
@@ -187,12 +187,12 @@ func (r *Report) holds(t *testing.T) {
 	expect.That(t, sum == r.All.Records, "%d records are counted, and %d in places: %+v", r.All.Records, sum, r.All)
 }
 
-// S0-4: what is gone is told from what is missing.
+// S0-4: lost evidence is distinguished from missing records.
 func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 	gone := func(h *history, topic string, since int64) *history { h.since[topic] = since; return h }
 	for name, c := range map[string]struct {
 		h      *history
-		topic  string // "" where it is known
+		topic  string // "" if it is known
 		reason Reason
 	}{
 		"the output's front":           {gone(newHistory(1), "s.out", 1), "s.out", Retention},
@@ -230,7 +230,7 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 		r := h.judged()
 		expect.That(t, r.Verdict == Unknown && r.Found[UnprovenReplay] == 1 && r.Findings[0].String() == "s/0/2: a replay of s/0/0, signed with a replay key that is not known" && len(r.Unknowns) == 1 &&
 			strings.Contains(r.Unknowns[0].String(), "SWITCHBACK_REPLAY_KEY): 1 record, the first of them s/0/2"), "%s %+v %v", r.Verdict, r.Unknowns, r.Findings)
-		r.holds(t)
+		r.wantBalanced(t)
 	})
 	t.Run("another topic of its name", func(t *testing.T) {
 		h := newHistory(1).place(InOutput, 0).place(InOutput, 0)
@@ -240,9 +240,9 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 	})
 }
 
-// S0-4: places of records that come from a former topic of the source's name are not those of the present one.
+// S4-14: evidence about records of a previous source topic is not used for the current one.
 func TestJudge_S4_14_generations(t *testing.T) {
-	h := newHistory(2).place(InOutput, 0) // of the former topic
+	h := newHistory(2).place(InOutput, 0) // of the previous topic
 	h.generation, h.first = 1, 1
 	h.place(InOutput, 0).place(InOutput, 1)
 	r := h.judged()
@@ -254,7 +254,7 @@ func TestJudge_S4_14_generations(t *testing.T) {
 	expect.That(t, r.Verdict != Violated, "%s %v", r.Verdict, r.Findings)
 }
 
-// S4-14: a lost memory was adopted while the source stayed: what was written before it counts.
+// S4-14: a lost memory was adopted while the source stayed, so earlier evidence still counts.
 func TestJudge_S4_14_generationsOfOneSource(t *testing.T) {
 	h := newHistory(4).place(InOutput, 0).place(InDLQ, 1).place(InTier, 2)
 	h.generation = 2
@@ -266,7 +266,7 @@ func TestJudge_S4_14_generationsOfOneSource(t *testing.T) {
 	expect.That(t, r.Verdict == Violated && r.Found[Missing] == 1, "%s %v", r.Verdict, r.Findings)
 }
 
-// S3-1: what nobody takes up is named; while partitions move, or nobody runs, nothing is said of it.
+// S3-1: records that no instance consumes are named. While partitions move, or no instance runs, they are not.
 func TestJudge_S3_1_stranded(t *testing.T) {
 	h := newHistory(1).place(InTier, 0, func(p *Place) { p.Due = time.Unix(1e9, 0).Add(-time.Hour) })
 	r := h.judged()
@@ -283,7 +283,7 @@ func TestJudge_S3_1_stranded(t *testing.T) {
 	expect.That(t, r.Found[Stranded] == 1, "a partition without a shard: %v", r.Found)
 }
 
-// S4-10: gaps of the log and of the trail are one and the same.
+// S4-10: losses in the log and in the audit trail match.
 func TestJudge_S4_10_losses(t *testing.T) {
 	h := newHistory(0)
 	h.cut.Marks[Spot{source, 0}] = Mark{Start: 9, End: 9, Before: retrytopics.Commit{Offset: 2}, After: retrytopics.Commit{Offset: 2, Ahead: []retrytopics.Run{{First: 4, Last: 5}}}}
@@ -297,7 +297,7 @@ func TestJudge_S4_10_losses(t *testing.T) {
 	expect.That(t, r.Found[CutShort] == 1 && r.Findings[0].To == 5, "%+v", r.Findings)
 }
 
-// S0-4: healthy histories are proven, and each of these mutations of them is found, with the record named.
+// S0-4: healthy histories are proven, and each mutation of them is found and names the record.
 func TestJudge_S0_4_mutations(t *testing.T) {
 	mutations := map[string]func(h *history, i int) (*history, bool){
 		"an end is taken away": func(h *history, i int) (*history, bool) {
@@ -325,12 +325,12 @@ func TestJudge_S0_4_mutations(t *testing.T) {
 			r = h.judged()
 			expect.That(t, !changed || r.Verdict == Violated && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Source == at(int64(i)).String() }),
 				"%s, seed %d, record %d: %s %v", name, seed, i, r.Verdict, r.Findings)
-			r.holds(t)
+			r.wantBalanced(t)
 		}
 	}
 }
 
-// healthy makes a history of 20 records, some of which were retried, died and were replayed.
+// healthy returns a history of 20 records, some of which were retried, became dead letters and were replayed.
 func healthy(rng *rand.Rand) *history {
 	h := newHistory(20).waited(100, 100)
 	for i := range int64(20) {

@@ -151,7 +151,7 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|told)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
-		return "", "", false // the end of a tried record is in the trail, whatever else is lost
+		return "", "", false // an attempted record has its end in the trail, whatever else is lost
 	}
 	if j.broken > 0 {
 		return j.cut.Audit, Unreadable, true
@@ -170,7 +170,7 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 
 // absent judges a position without a record in the source. If the record is lost, only traces that its loss cannot
 // explain count. The end of the source is read after those of the other topics, so no record of the pipeline names a
-// position beyond it, unless the log was cut.
+// position beyond it, unless the log was truncated.
 func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) {
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
 	named := s.outputs+s.letters+s.waits > 0
@@ -247,7 +247,7 @@ func (o *own) note(at stage) {
 	}
 }
 
-// dead reports whether a part has a dead letter of its own.
+// dead reports whether a part has its own dead letter.
 func (p *parts) dead() bool {
 	for _, o := range p.own {
 		if o.letters > 0 {

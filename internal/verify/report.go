@@ -68,9 +68,9 @@ type Finding struct {
 	Detail string `json:"detail"`
 }
 
-// Gone says of how many records something cannot be known, and why.
+// Gone describes for how many records something is unknown, and why.
 type Gone struct {
-	Topic   string `json:"topic"` // the topic that would tell
+	Topic   string `json:"topic"` // the topic that is missing as evidence
 	Reason  Reason `json:"reason"`
 	Records int64  `json:"records"` // of the source; -1: unknown
 	First   string `json:"first"`   // the first of them, or the first offset that the source still has
@@ -124,7 +124,7 @@ type Reason string
 
 // The reasons.
 const (
-	Retention  Reason = "retention"  // the front of the topic is lost: by retention, or deleted by somebody
+	Retention  Reason = "retention"  // the front of the topic is lost: by retention, or deleted
 	Compaction Reason = "compaction" // the topic is compacted
 	Unreadable Reason = "unreadable" // an event of the trail is damaged
 	KeyUnknown Reason = "key"        // the proof of a replay names a key that verify does not have
@@ -166,7 +166,7 @@ func counted(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Text writes the report for people.
+// Text writes the report as text.
 func (r *Report) Text(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %s\n\n%s\n\n", r.Pipeline, r.Line(), r.All.equation())
 	if err := r.table(out); err != nil {

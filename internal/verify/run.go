@@ -148,7 +148,7 @@ func (r *run) reportProgress(topic string) {
 	}
 }
 
-// cleanup is the setting that tells whether a topic may lose records in the middle.
+// cleanup is the setting that decides whether a topic may lose records in the middle.
 const cleanup = "cleanup.policy"
 
 // settings reads which topics are compacted. A topic whose settings are not visible counts as compacted: then a record
