@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 	"pkg/geometry/grid":     {},
 	"pkg/geometry/noding":   {"pkg/geometry/exact", "pkg/geometry/grid", "pkg/geometry/sweep"},
 	"pkg/geometry/coverage": {"pkg/geometry/exact", "pkg/geometry/noding", "pkg/validity"},
-	"pkg/geometry/repair":   {"pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
+	"pkg/geometry/repair":   {"pkg/geometry", "pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
 
 	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/internal/shorten", "pkg/transform", "schemas", "pkg/envelope"},
 	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/keyorder", "internal/recordbatch", "pkg/retrytopics"}, // the engine keeps the ledger

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -78,12 +79,12 @@ func (c *Classifier) Of(err error) Failure {
 	entry := c.entries[c.codeOf(err)] // TestTaxonomy_S4_3_is_closed: every code has one
 	f := Failure{Class: entry.Class, Code: entry.Code, Alert: entry.Alert, Stage: stageOf(err), Err: err}
 	if f.Code == CodeUnknown {
-		f.Class = orElse(c.unknown, f.Class)
+		f.Class = cmp.Or(c.unknown, f.Class)
 	}
 	c.answer(&f)
 	mark(&f)
 	rule := c.rule(f)
-	f.Class, f.Alert = orElse(rule.Class, f.Class), orElse(rule.Alert, f.Alert)
+	f.Class, f.Alert = cmp.Or(rule.Class, f.Class), cmp.Or(rule.Alert, f.Alert)
 	if f.Firm && f.Transient() { // a rule may refuse it, but not shorten it
 		f.Class = RetryAfter
 	}
@@ -93,18 +94,11 @@ func (c *Classifier) Of(err error) Failure {
 	}
 	f.Category = categoryOf(f, entry.Category)
 	if f.Transient() {
-		f.Category = orElse(rule.Category, f.Category)
+		f.Category = cmp.Or(rule.Category, f.Category)
 	} else {
 		f.RetryAfter, f.Firm = 0, false
 	}
 	return f
-}
-
-func orElse[T ~string](word, otherwise T) T {
-	if word == "" {
-		return otherwise
-	}
-	return word
 }
 
 // answer applies the lists of statuses and the delay that the other side named. 429 and 503 stay apart (S2-3): one says

@@ -1,6 +1,9 @@
 package classify
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Possible lists every combination of code, category and alert tier that a failure can have: the taxonomy, changed by
 // the lists of statuses and the rules. It is for counters that must exist before the first failure.
@@ -41,7 +44,7 @@ func (o Options) categories(e Entry) []Category {
 	}
 	for _, r := range o.meeting(e.Code) {
 		if r.Class.transient() {
-			out = append(out, orElse(r.Category, transient))
+			out = append(out, cmp.Or(r.Category, transient))
 		}
 	}
 	return out
@@ -50,7 +53,7 @@ func (o Options) categories(e Entry) []Category {
 func (o Options) alerts(e Entry) []Alert {
 	out := []Alert{e.Alert}
 	for _, r := range o.meeting(e.Code) {
-		out = append(out, orElse(r.Alert, e.Alert))
+		out = append(out, cmp.Or(r.Alert, e.Alert))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,24 +124,12 @@ func New(t *transform.Transformer, options Options) (*Opener, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Format == "" {
-		o.Format = GeoJSON
-	}
-	if o.Split == "" {
-		o.Split = SplitNone
-	}
-	if o.MaxFeatures <= 0 {
-		o.MaxFeatures = 10_000
-	}
-	if o.Unsupported == "" {
-		o.Unsupported = UnsupportedReject
-	}
-	if o.Debezium.Serialization == "" {
-		o.Debezium.Serialization = SerializationJSON
-	}
-	if o.Debezium.UnavailableValue == "" {
-		o.Debezium.UnavailableValue = DefaultUnavailableValue
-	}
+	o.Format = cmp.Or(o.Format, GeoJSON)
+	o.Split = cmp.Or(o.Split, SplitNone)
+	o.MaxFeatures = cmp.Or(max(o.MaxFeatures, 0), 10_000)
+	o.Unsupported = cmp.Or(o.Unsupported, UnsupportedReject)
+	o.Debezium.Serialization = cmp.Or(o.Debezium.Serialization, SerializationJSON)
+	o.Debezium.UnavailableValue = cmp.Or(o.Debezium.UnavailableValue, DefaultUnavailableValue)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -28,10 +29,7 @@ func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat)
 	if row, err = o.available(row, path); err != nil {
 		return nil, about(f, err)
 	}
-	column := rules.Geometry
-	if column == "" {
-		column = "geometry"
-	}
+	column := cmp.Or(rules.Geometry, "geometry")
 	value, found := lookup(row, column)
 	if !found {
 		return nil, about(f, fault(classify.CodeMissingRequired, RuleColumn, path+pointer(column), "the row has no column "+strconv.Quote(column)+" for the geometry",
@@ -49,10 +47,7 @@ func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat)
 
 // rowID returns the id of a row.
 func rowID(row transform.Value, rules Row, path string) (transform.Value, error) {
-	column := rules.ID
-	if column == "" {
-		column = "id"
-	}
+	column := cmp.Or(rules.ID, "id")
 	value, found := lookup(row, column)
 	switch value.Kind() {
 	case transform.KindString, transform.KindNumber:
@@ -82,10 +77,7 @@ func rowProperties(row transform.Value, rules Row, path, geometryColumn string) 
 		}
 		return slices.Clone(value.Members()), nil
 	}
-	id := rules.ID
-	if id == "" {
-		id = "id"
-	}
+	id := cmp.Or(rules.ID, "id")
 	properties := make([]transform.Member, 0, len(row.Members()))
 	for _, m := range row.Members() {
 		if m.Name != id && m.Name != geometryColumn {
@@ -100,10 +92,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 	if v.IsNull() {
 		return nil
 	}
-	format := o.options.Row.GeometryFormat
-	if format == "" {
-		format = otherwise
-	}
+	format := cmp.Or(o.options.Row.GeometryFormat, otherwise)
 	if format == GeometryGeoJSON {
 		return o.rowGeoJSON(f, v, path)
 	}

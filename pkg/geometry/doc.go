@@ -24,6 +24,10 @@
 // longitude and latitude are NaN; see [IsEmptyPoint]. A NaN height is no height: [Geometry.Z] is nil if no position has
 // one.
 //
+// # Shapes
+//
+// [EachLine], [Moved], [Bounds] and [DoubledArea] work on every type of shape, for this module's packages and for callers.
+//
 // # What the package refuses to do
 //
 // It does not validate by OGC rules, does not transform coordinates, and does not interpret an SRID: it is the number

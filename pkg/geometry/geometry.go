@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/paulmach/orb"
@@ -37,15 +38,9 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.MaxDepth == 0 {
-		l.MaxDepth = 8
-	}
-	if l.MaxPositions == 0 {
-		l.MaxPositions = 500_000
-	}
-	if l.MaxParts == 0 {
-		l.MaxParts = 50_000
-	}
+	l.MaxDepth = cmp.Or(l.MaxDepth, 8)
+	l.MaxPositions = cmp.Or(l.MaxPositions, 500_000)
+	l.MaxParts = cmp.Or(l.MaxParts, 50_000)
 	return l
 }
 
@@ -110,6 +105,17 @@ func EachLine(shape orb.Geometry, visit func([]orb.Point)) {
 			EachLine(member, visit)
 		}
 	}
+}
+
+// DoubledArea returns twice the signed area of a closed ring: positive if it runs counterclockwise. It is computed from the
+// first position, which keeps small rings far from the origin exact.
+func DoubledArea(ring []orb.Point) float64 {
+	area := 0.0
+	for i := 1; i+1 < len(ring); i++ {
+		a, b := ring[i], ring[i+1]
+		area += (a[0]-ring[0][0])*(b[1]-ring[0][1]) - (a[1]-ring[0][1])*(b[0]-ring[0][0])
+	}
+	return area
 }
 
 // Bounds returns the south-western and the north-eastern corner of a shape. found is false if it has no position.

@@ -74,8 +74,8 @@ func (c *collapse) line(from, rounded []orb.Point, path string) {
 func (c *collapse) polygon(from, rounded orb.Polygon, path string) {
 	for i, ring := range rounded {
 		// The doubled area of a ring on the grid is a multiple of a grid cell.
-		flat := math.Abs(doubledArea(ring)) < 0.5*c.cell*c.cell
-		if c.path == "" && (flat && doubledArea(from[i]) != 0 || distinct(ring, 3) < 3 && distinct(from[i], 3) == 3) {
+		flat := math.Abs(geometry.DoubledArea(ring)) < 0.5*c.cell*c.cell
+		if c.path == "" && (flat && geometry.DoubledArea(from[i]) != 0 || distinct(ring, 3) < 3 && distinct(from[i], 3) == 3) {
 			c.path = path + "/" + decimal(i)
 		}
 	}

@@ -4,29 +4,15 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // RFC 7946 section 3.1.6 wants exterior rings counter-clockwise and holes clockwise. Nearly all published data is the
 // other way, so winding is corrected and never a reason to refuse.
 
-// side is positive if p lies left of the way from a to b, and negative if it lies right of it.
-func side(a, b, p orb.Point) float64 {
-	return (b[0]-a[0])*(p[1]-a[1]) - (b[1]-a[1])*(p[0]-a[0])
-}
-
-// doubledArea returns twice the signed area of a closed ring: positive if it runs counter-clockwise. It is computed from
-// the first position, which keeps small rings far from the origin exact.
-func doubledArea(ring orb.Ring) float64 {
-	area := 0.0
-	for i := 1; i+1 < len(ring); i++ {
-		area += side(ring[0], ring[i], ring[i+1])
-	}
-	return area
-}
-
 // runsWrong reports whether a ring must be reversed. A ring without area stays as it is.
 func runsWrong(ring orb.Ring, hole bool) bool {
-	area := doubledArea(ring)
+	area := geometry.DoubledArea(ring)
 	if hole {
 		return area > 0
 	}

@@ -1,6 +1,7 @@
 package avro
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -61,12 +62,8 @@ func (e *DecodeError) FailureStage() classify.Stage { return classify.StageDecod
 // Decode reads one datum. It refuses data that has bytes after the datum. Its errors are of type [*DecodeError]. It does
 // not keep data.
 func (s *Schema) Decode(data []byte, limits Limits) (transform.Value, error) {
-	if limits.MaxDepth == 0 {
-		limits.MaxDepth = 64
-	}
-	if limits.MaxLiteralBytes == 0 {
-		limits.MaxLiteralBytes = 8 << 20
-	}
+	limits.MaxDepth = cmp.Or(limits.MaxDepth, 64)
+	limits.MaxLiteralBytes = cmp.Or(limits.MaxLiteralBytes, 8<<20)
 	d := decoder{data: data, limits: limits, memory: memoryFactor*len(data) + memoryFloor}
 	value, err := d.value(s.root, 0)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // positionsOf counts the positions of polygons.
@@ -23,7 +24,7 @@ func areaOf(polygons orb.MultiPolygon) float64 {
 	area := 0.0
 	for _, polygon := range polygons {
 		for i, ring := range polygon {
-			if part := math.Abs(doubledArea(ring)) / 2; i == 0 {
+			if part := math.Abs(geometry.DoubledArea(ring)) / 2; i == 0 {
 				area += part
 			} else {
 				area -= part
@@ -68,17 +69,6 @@ func underEdge(a, b orb.Point) float64 {
 }
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
-
-// doubledArea is twice the signed area of a ring, taken from its first position,
-// which keeps small rings far from the origin exact.
-func doubledArea(ring orb.Ring) float64 {
-	area := 0.0
-	for i := 1; i+1 < len(ring); i++ {
-		a, b := ring[i], ring[i+1]
-		area += (a[0]-ring[0][0])*(b[1]-ring[0][1]) - (a[1]-ring[0][1])*(b[0]-ring[0][0])
-	}
-	return area
-}
 
 // lengthOf is the length of all rings.
 func lengthOf(polygon orb.Polygon) float64 {
