@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// TestConfigFaults: one faulty config per rule, each with its YAML path.
+// Each faulty config has one fault, with its path in the YAML.
 func TestConfigFaults(t *testing.T) {
 	sixteen, minus, two := 16, -1, 2.0
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// TestConfigYAML: `on_error: null` is the null value in YAML and must not become "absent".
+// In YAML, `on_error: null` is the null value. It must not be read as an absent key.
 func TestConfigYAML(t *testing.T) {
 	for text, want := range map[string]OnError{`on_error: null`: OnErrorNull, `on_error: "null"`: OnErrorNull, `on_error: default`: OnErrorDefault, `to: a`: ""} {
 		var got Field
@@ -98,9 +98,9 @@ func TestConfigYAML(t *testing.T) {
 	expect.That(t, yaml.Unmarshal([]byte("to: {}"), new(Field)) != nil, "a field whose name is an object is accepted")
 }
 
-// teaching are records that fail, one for each key of the mapping that refuses.
+// teaching returns one failing record for each key of the mapping that can refuse a record.
 func teaching() []struct {
-	key    string // where the rule stands in the mapping
+	key    string // place of the rule in the mapping
 	config Config
 	record string
 } {
@@ -141,8 +141,8 @@ func teaching() []struct {
 	}
 }
 
-// Every error says its code, its rule and the rule's line, the place in
-// the record, the value where there is one, and what would make the record pass.
+// Every error has its code, its rule and the line of the rule, the place in the record, the value if there is one, and a
+// fix.
 func TestErrors_S0_8_teach(t *testing.T) {
 	for i, c := range teaching() {
 		t.Run(fmt.Sprintf("%02d_%s", i, c.key), func(t *testing.T) {
@@ -158,8 +158,7 @@ func TestErrors_S0_8_teach(t *testing.T) {
 	}
 }
 
-// valueless are the errors about something that is not there, or too large to
-// show.
+// valueless reports whether an error has no value, because something is missing or too large to show.
 func valueless(e *Error) bool {
 	switch e.Code {
 	case classify.CodeMissingRequired, classify.CodeRecordTooLarge, classify.CodeExpressionFailed, classify.CodeGeometryEmpty, classify.CodeAntimeridian:
@@ -171,7 +170,7 @@ func valueless(e *Error) bool {
 	}
 }
 
-// Validate has the line of the field as well.
+// Errors of Validate have the line of the field too.
 func TestErrors_S0_8_teach_after_enrichment(t *testing.T) {
 	tr := mustNew(t, Config{Fields: []Field{{To: "z", Required: true, OnError: OnErrorDefault, Default: 1}}, Lines: map[string]int{"fields[0]": 9}})
 	e := asError(t, tr.Validate(&Feature{}))
@@ -180,8 +179,7 @@ func TestErrors_S0_8_teach_after_enrichment(t *testing.T) {
 
 const schemaFile = "../../schemas/feature-event.v1.json"
 
-// compileSchema compiles the published schema, checking it against its own
-// meta-schema.
+// compileSchema compiles the published schema and checks it against its meta-schema.
 func compileSchema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
 	text := must.Get(os.ReadFile(schemaFile))(t)
@@ -197,8 +195,8 @@ func parseJSON(t *testing.T, text []byte) any {
 	return must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 }
 
-// TestSchema: what the schema accepts passes the transform, and what it refuses
-// is refused. (It is stricter in two places: it wants an id, and no crs at all.)
+// Decode and Gate accept every record that the schema accepts, and refuse the records that it refuses. The schema is
+// stricter in two places: it requires an id, and allows no crs.
 func TestSchema(t *testing.T) {
 	schema, document := compileSchema(t)
 	tr := mustNew(t, Config{Geometry: GeometryRules{EmptyGeometry: Accept, Validity: ValidityFlag}})

@@ -15,9 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// TestCommittedSet runs the examples in testdata: every one under accepted
-// passes all gates and round-trips, every one under refused/<code> is refused
-// with this code. It needs no corpora.
+// Each example under testdata/accepted passes all gates and round-trips. Each example under testdata/refused/<code> is
+// refused with that code. The test needs no corpora.
 func TestCommittedSet(t *testing.T) {
 	tr := mustNew(t, Config{})
 	lenient := mustNew(t, Config{Geometry: GeometryRules{EmptyGeometry: Accept}})
@@ -48,11 +47,11 @@ func corpus(t *testing.T, folder string) string {
 	return filepath.Join(root, folder)
 }
 
-// TestCorpusJSON: with each file of JSONTestSuite as the value of a property,
-// every y_ is accepted and every n_ refused; an i_ may be either.
+// JSONTestSuite: each file is decoded as the value of a property. Every y_ file is accepted and every n_ file refused;
+// an i_ file may be either.
 func TestCorpusJSON(t *testing.T) {
-	// RFC 8259 leaves duplicate members open ("names SHOULD be unique"). Two
-	// readers would take such a record for two different ones, so it is refused.
+	// RFC 8259 leaves duplicate members open ("names SHOULD be unique"). Two readers could take such a record for two
+	// different ones, so it is refused.
 	stricter := map[string]classify.Code{
 		"y_object_duplicated_key.json":           classify.CodeDuplicateKey,
 		"y_object_duplicated_key_and_value.json": classify.CodeDuplicateKey,
@@ -73,8 +72,8 @@ func TestCorpusJSON(t *testing.T) {
 	}
 }
 
-// differently are the files that we judge differently from their corpus, and
-// why. Each is checked: one that changes its verdict fails.
+// differently lists the files for which our verdict differs from that of their corpus, with the reason. The test fails
+// if a verdict changes.
 func differently() map[string]string {
 	return map[string]string{
 		"rfc7946-examples/js/example_02_a.geojson": "a sketch of the RFC: it has no properties, and its ring is not closed",
@@ -91,9 +90,8 @@ func differently() map[string]string {
 	}
 }
 
-// TestCorpusGeoJSON: valid files are accepted and round-trip, invalid ones are
-// refused; those of turf are about validity, and go through all gates. A
-// FeatureCollection counts by its features, a bare geometry is put into a Feature.
+// Valid files are accepted and round-trip, invalid ones are refused. The files of turf are about validity and go through
+// all gates. A FeatureCollection stands for its features, and a bare geometry is put into a Feature.
 func TestCorpusGeoJSON(t *testing.T) {
 	tr, root := mustNew(t, Config{}), corpus(t, "")
 	for _, c := range []struct {
@@ -127,8 +125,8 @@ func TestCorpusGeoJSON(t *testing.T) {
 	}
 }
 
-// checkRoundTrip checks that a record, decoded and encoded, is the same JSON
-// with the same content, and that its text is stable from then on.
+// checkRoundTrip checks that a record is the same JSON with the same content after decoding and encoding, and that its
+// text is stable from then on.
 func checkRoundTrip(t *testing.T, tr *Transformer, record []byte) {
 	t.Helper()
 	f := mustDecode(t, tr, string(record))
@@ -138,8 +136,8 @@ func checkRoundTrip(t *testing.T, tr *Transformer, record []byte) {
 	expect.That(t, bytes.Equal(Canonical(f), Canonical(again)), "the content changes:\n%s\n%s", Canonical(f), Canonical(again))
 }
 
-// TestCorpusWinding: geojson-rewind's pairs. Its files wind by its own option,
-// so what counts is that both sides of a pair become one.
+// The pairs of geojson-rewind depend on an option for the winding. The test checks that both sides of a pair are mapped
+// to the same content.
 func TestCorpusWinding(t *testing.T) {
 	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityFlag}})
 	for _, input := range glob(t, filepath.Join(corpus(t, "geojson-rewind"), "test/fixture/*.input.geojson")) {
@@ -160,8 +158,8 @@ func contents(t *testing.T, tr *Transformer, text []byte) []string {
 	return out
 }
 
-// recordsOf returns the features of a FeatureCollection, and a bare geometry put
-// into a Feature; any other text is a record as it stands.
+// recordsOf returns the features of a FeatureCollection, or a bare geometry put into a Feature. Any other text is one
+// record.
 func recordsOf(text []byte) [][]byte {
 	var object map[string]json.RawMessage
 	var features []json.RawMessage

@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// TestDecodeAccepts: what RFC 7946 allows comes back as it was written.
+// A record that RFC 7946 allows is encoded as it was written.
 func TestDecodeAccepts(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, c := range []struct{ name, in, want string }{
@@ -59,7 +59,7 @@ func TestDecodeAccepts(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses: each fault has its code, its rule, its place.
+// Each fault has its code, its rule and its place.
 func TestDecodeRefuses(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodePlace: an error says where it is in the text, and shows it.
+// An error has the place in the text and the text there.
 func TestDecodePlace(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, c := range []struct {
@@ -189,14 +189,14 @@ func TestDecodePlace(t *testing.T) {
 	}
 }
 
-// TestDecodeNamesTheFeature: an error after the id carries it.
+// An error behind the id names the feature.
 func TestDecodeNamesTheFeature(t *testing.T) {
 	_, err := mustNew(t, Config{}).Decode([]byte(`{"type":"Feature","id":"parcel-7","geometry":{"type":"Point","coordinates":[]}}`))
 	e := asError(t, err)
 	expect.That(t, e.Feature == "parcel-7" && strings.Contains(err.Error(), `"parcel-7"`), "S1-5: %v does not name the feature", err)
 }
 
-// TestDecodeKeepsNothingOfTheRecord: the caller may use its bytes again.
+// The caller may reuse its bytes after Decode.
 func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
 	tr := mustNew(t, Config{})
 	record := []byte(`{"type":"Feature","id":"a","geometry":null,"properties":{"name":"abc"}}`)
@@ -208,7 +208,7 @@ func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
 	expect.Equal(t, mustEncode(t, tr, f), want, "the feature changed with the record")
 }
 
-// TestEncodeRefuses: what RFC 7946 has no form for is an error, not bad JSON.
+// A geometry that RFC 7946 cannot represent is an error, not bad JSON.
 func TestEncodeRefuses(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, c := range []struct {
@@ -232,7 +232,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// TestCanonical: what counts for the content hash, and what does not.
+// Some differences change the content hash, and others do not.
 func TestCanonical(t *testing.T) {
 	base := `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`
 	tr := mustNew(t, Config{})
@@ -260,7 +260,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestCanonicalIsExact: two 64-bit ids that are one double stay two.
+// Two 64-bit ids that are the same double have different canonical forms.
 func TestCanonicalIsExact(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, pair := range [][2]string{
@@ -276,8 +276,8 @@ func TestCanonicalIsExact(t *testing.T) {
 	expect.That(t, string(null) == string(empty), "S2-4: null properties give %s, empty ones %s", null, empty)
 }
 
-// hostile are geometries that are dear to repair: edges that cross in very many
-// places, or run very near to each other, or over each other.
+// hostile returns geometries that are expensive to repair: their edges cross in very many places, run very near to each
+// other, or lie on each other.
 func hostile() map[string]orb.Geometry {
 	random := rand.New(rand.NewPCG(1, 0))
 	chords := func(n int) orb.Polygon {
@@ -287,7 +287,7 @@ func hostile() map[string]orb.Geometry {
 		}
 		return orb.Polygon{rings.Closed(ring...)}
 	}
-	comb := func(x, y float64) orb.Ring { // teeth of two combs cross each other all over
+	comb := func(x, y float64) orb.Ring { // the teeth of two combs cross each other everywhere
 		var ring orb.Ring
 		for i := range 500 {
 			ring = append(ring, orb.Point{float64(2*i) * x, float64(2*i) * y}, orb.Point{float64(2*i+1)*x + y*60, float64(2*i+1)*y + x*60})
@@ -310,8 +310,8 @@ func hostile() map[string]orb.Geometry {
 	}
 }
 
-// Whatever a geometry does to a repair, what it takes is bounded, and what it exceeds
-// is named in code, rule and message.
+// The work of a repair is bounded for every geometry. The error for a geometry that exceeds a limit names it by code,
+// rule and message.
 func TestRepair_S1_9_hostile_geometries_are_bounded(t *testing.T) {
 	six, two := 6, 2
 	repair := GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut}
@@ -324,7 +324,7 @@ func TestRepair_S1_9_hostile_geometries_are_bounded(t *testing.T) {
 	}
 }
 
-// bounded applies a mapping to a record: it ends, with a valid geometry or with the limit that is at fault.
+// bounded applies a mapping to a record. The result is a valid geometry, or an error that names the limit.
 func bounded(t *testing.T, tr *Transformer, record []byte) {
 	t.Helper()
 	out, err := tr.Apply(t.Context(), record)
@@ -336,7 +336,7 @@ func bounded(t *testing.T, tr *Transformer, record []byte) {
 	}
 }
 
-// A deadline ends a repair whose limits would let it go on.
+// A deadline ends a repair that is within its limits.
 func TestRepair_S1_9_ends_with_its_deadline(t *testing.T) {
 	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair}, Limits: Limits{MaxCrossings: 1 << 30}})
 	for name, shape := range hostile() {
@@ -352,7 +352,7 @@ func TestRepair_S1_9_ends_with_its_deadline(t *testing.T) {
 	}
 }
 
-// The text that is written is bounded, too.
+// The size of the written text is bounded too.
 func TestEncode_S1_9_output_is_bounded(t *testing.T) {
 	tr := mustNew(t, Config{Limits: Limits{MaxOutputBytes: 100}, Constants: map[string]any{"long": strings.Repeat("x", 100)}})
 	f, err := tr.Apply(t.Context(), []byte(withProperties(`{}`)))

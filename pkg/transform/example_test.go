@@ -39,7 +39,7 @@ func Example() {
 	// Output: {"type":"Feature","id":17,"geometry":{"type":"Point","coordinates":[9.521,47.141,455]},"properties":{"parcel_id":"17","owner":"Vaduz","area_m2":1234.5}} <nil>
 }
 
-// Each feature is cut out as it stands, with all that stands around the features.
+// CutCollection returns each feature as it is written, and the text around the features.
 func TestCutCollection(t *testing.T) {
 	const text = ` {"crs": null , "features" : [ {"a" : "]\"[,"} ,[1, 2] , 3 ] , "type":"FeatureCollection","x":{"features":[9]}} ` + "\n"
 	p, ok := transform.CutCollection([]byte(text))
@@ -53,7 +53,7 @@ func TestCutCollection(t *testing.T) {
 	expect.That(t, len(empty) == p.Frame() && strings.Contains(empty, `"features" : [] ,`), "empty: %s, frame of %d bytes", empty, p.Frame())
 }
 
-// What is no collection in JSON has no pieces.
+// A text that is not a collection has no pieces.
 func TestCutCollectionRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "[]", "{", `{"features":1}`, `{"features":{}}`, `{"type":"FeatureCollection"}`, `{"features":[1,]}`, `{"features":[1}`, `{"features":[1]`,

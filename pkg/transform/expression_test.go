@@ -88,7 +88,7 @@ func TestFilter(t *testing.T) {
 	for _, text := range []string{`true`, `properties.a + 1`, `target.x == 1`, `geometry.type`, `1`} {
 		_, err := New(Config{Filter: text})
 		if text == `properties.a + 1` && err == nil {
-			continue // only the record can tell that it is no boolean
+			continue // only a record can show that it is not a boolean
 		}
 		checkFault(t, err, "filter")
 	}
@@ -154,7 +154,7 @@ func TestExpressions_nameNoTypeOfGo(t *testing.T) {
 	}
 }
 
-// An expression gives what it says, or an error: no number that ran over, no half character.
+// An expression returns the exact result or an error: it overflows no number and splits no character.
 func TestExpressions_S0_10_exact(t *testing.T) {
 	record := `{"type":"Feature","id":"f1","geometry":null,"properties":{"most":9223372036854775807,"least":-9223372036854775808,"big":4611686018427387904,` +
 		`"f":1.5e19,"name":"Zürich-Höngg","o":{"z":1,"y":2,"x":3,"w":4,"v":5,"u":6},"tags":["a","b","c"],"neg":-7}}`
@@ -179,7 +179,8 @@ func TestExpressions_S0_10_exact(t *testing.T) {
 	}
 }
 
-// checkExpression evaluates an expression over a record; if no result is wanted, it must fail and say why.
+// checkExpression evaluates an expression over a record. If want is empty, the expression must fail with a message that
+// contains says.
 func checkExpression(t *testing.T, record, text, want, says string) {
 	t.Helper()
 	got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
@@ -192,7 +193,7 @@ func checkExpression(t *testing.T, record, text, want, says string) {
 	expect.That(t, e.Code == classify.CodeExpressionFailed && strings.Contains(e.Message, says) && !strings.Contains(e.Message, "panic") && !strings.Contains(e.Message, "transform."), "got %s: %v", e.Code, e)
 }
 
-// Whatever a record holds, an expression ends: a loop within a loop over a long list, or over a long text, is refused.
+// An expression ends for every record: a nested loop over a long list or a long text is refused.
 func TestExpressions_S1_9_endSoon(t *testing.T) {
 	long := `{"type":"Feature","id":"f1","geometry":null,"properties":{"list":[` + strings.Repeat("1,", 100_000) + `1],"text":"` + strings.Repeat("x", 100_000) + `"}}`
 	short := `{"type":"Feature","id":"f1","geometry":null,"properties":{"list":[` + strings.Repeat("1,", 500) + `1],"text":"xy"}}`
@@ -258,7 +259,7 @@ func TestRecordExpression_S0_8_endsSoon(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "2 million steps"), "%v", err)
 }
 
-// S0-10: whole numbers beyond 64 bits keep their digits, or the expression fails. None becomes a double in silence.
+// S0-10: whole numbers beyond 64 bits keep their digits, or the expression fails. None silently becomes a double.
 func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 	record := withProperties(`{"s2":10203040506070809090,"other":10203040506070809091,"least":-10203040506070809090,"two":18446744073709551616,
 		"list":[10203040506070809090,1],"in":{"id":10203040506070809091},"half":1.5}`)
@@ -271,7 +272,7 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 		`properties.other == properties.in.id`:        `true`,
 		`properties.two == 18446744073709551616.0`:    `true`,
 		`18446744073709551616.0 == properties.two`:    `true`,
-		`properties.two == 18446744073709551615.0`:    `true`, // one double
+		`properties.two == 18446744073709551615.0`:    `true`, // the same double
 		`properties.s2 == 1`:                          `false`,
 		`properties.s2 == "10203040506070809090"`:     `false`,
 		`properties.other in properties.list`:         `false`,
@@ -297,7 +298,8 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 	}
 }
 
-// S0-10: a whole number that is written with decimals, all of them zeros, is the same number: 18446744073709551615.0 is no double.
+// S0-10: a whole number that is written with zeros after the point is the same number: 18446744073709551615.0 is not a
+// double.
 func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
 	record := withProperties(`{"a":18446744073709551615.0,"b":18446744073709551614.00,"c":18446744073709551615,"power":18446744073709551616.0,"double":1.8446744073709552e19,"least":-10203040506070809091.0,"most":9223372036854775807,"min":-9223372036854775808,"odd":9007199254740993}`)
 	for text, want := range map[string]string{
@@ -306,10 +308,10 @@ func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
 		`properties.a == properties.b`:          `false`,
 		`properties.a == properties.c`:          `true`,
 		`string(properties.a)`:                  `"18446744073709551615"`,
-		`properties.power + 0`:                  `18446744073709552000`, // exactly a double, as a program writes it
+		`properties.power + 0`:                  `18446744073709552000`, // exactly a double, as programs write it
 		`properties.power == properties.double`: `true`,
 		`properties.double * 2`:                 `36893488147419103000`,
-		// every operator and function that compares says the same
+		// every operator and function that compares agrees
 		`properties.power in [properties.double]`:                              `true`,
 		`properties.power not in [properties.double]`:                          `false`,
 		`[properties.power] == [properties.double]`:                            `true`,

@@ -39,7 +39,7 @@ func TestFeatureText(t *testing.T) {
 	}
 }
 
-// S0-6: one number has one text, so that a feature keeps its identity however its producer writes the id.
+// S0-6: a number has one text, so a feature keeps its identity however its producer writes the id.
 func TestIDString_S0_6(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for id, want := range map[string]string{`1`: "1", `1.0`: "1", `1e0`: "1", `10`: "10", `1e1`: "10", `1.50`: "1.5", `-2.0`: "-2", `10203040506070809091`: "10203040506070809091", `"1.0"`: "1.0", `-0`: "0", `-0.0`: "0", `-0e5`: "0", `"-0"`: "-0"} {
@@ -48,7 +48,7 @@ func TestIDString_S0_6(t *testing.T) {
 	}
 }
 
-// What of a feature counts for its content hash: all that a mapping lets into its result, and nothing that it does not.
+// The content hash covers everything that a mapping lets into its result, and nothing else.
 func TestContent_S2_4_countsWhatTheMappingLetsThrough(t *testing.T) {
 	const (
 		plain = `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"a":1}}`
@@ -92,7 +92,7 @@ func TestReads_S0_6(t *testing.T) {
 	flat := &Flatten{}
 	for name, c := range map[string]struct {
 		config     Config
-		note, tags bool // whether the properties note and tags are read
+		note, tags bool // whether the mapping reads the properties note and tags
 	}{
 		"nothing":                {Config{Unmapped: UnmappedDrop}, false, false},
 		"unmapped_kept":          {Config{Unmapped: UnmappedKeep}, true, true},
@@ -122,7 +122,7 @@ func TestReads_S0_6(t *testing.T) {
 	}
 }
 
-// some is a feature of a collection.
+// some returns a feature of a collection.
 func some(id string) string {
 	return `{"type":"Feature","id":"` + id + `","geometry":{"type":"LineString","coordinates":[[1,2],[3,4,5]]},"properties":{"n":1.50}}`
 }
@@ -136,7 +136,7 @@ func plain(t testing.TB) *Transformer {
 	return must.Get(New(Config{}))(t)
 }
 
-// Each feature of a collection is what it would be as a record of its own.
+// Each feature of a collection is decoded as if it were a record of its own.
 func TestDecodeCollection(t *testing.T) {
 	tr := plain(t)
 	for name, text := range map[string]string{
@@ -157,7 +157,7 @@ func TestDecodeCollection(t *testing.T) {
 	expect.That(t, err == nil && c.Features != nil && len(c.Features) == 0, "an empty one: %+v, %v", c, err)
 }
 
-// A crs of the collection counts for each of its features.
+// A crs of the collection applies to each of its features.
 func TestDecodeCollection_S1_4_crs(t *testing.T) {
 	tr := plain(t)
 	text := strings.Replace(collectionOf(some("a"), some("b")), `"features"`, `"crs":{"type":"name","properties":{"name":"EPSG:99999"}},"features"`, 1)
@@ -185,7 +185,7 @@ func TestIsCollection(t *testing.T) {
 	}
 }
 
-// A fault says in which feature it is, and where in the text.
+// A fault names the feature and the place in the text.
 func TestDecodeCollectionRefuses(t *testing.T) {
 	tr := plain(t)
 	good := some("a")
@@ -227,8 +227,7 @@ func TestDecodeCollectionRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecodeCollection: an error with its place, or features that are each what
-// they would be alone.
+// The result is an error with its place, or features that equal those decoded alone.
 func FuzzDecodeCollection(f *testing.F) {
 	f.Add([]byte(collectionOf(some("a"), some("b"))))
 	f.Add([]byte(`{"features":[{"type":"Feature","geometry":null,"properties":null}],"crs":"EPSG:4326","type":"FeatureCollection"}`))

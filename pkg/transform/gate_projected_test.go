@@ -20,7 +20,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// RFC 7946 section 3.1.9: what a projection leads over the 180th meridian or around a pole is cut, flagged or refused.
+// RFC 7946 section 3.1.9: a geometry that a projection leads over the 180th meridian or around a pole is cut, flagged or
+// refused.
 func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 	six := 6
 	fiji := `{"type":"Polygon","coordinates":[[[819689,8140048],[819889,8140048],[819889,8140248],[819689,8140248],[819689,8140048]]]}`
@@ -38,7 +39,7 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 		name, source, geometry string
 		policy                 Antimeridian
 		code                   classify.Code
-		want, flag             string // want is part of what is written
+		want, flag             string // want is a part of the written text
 	}{
 		{"fiji_cut", "EPSG:32760", fiji, AntimeridianCut, "", `"MultiPolygon","coordinates":[[[[-180,`, ""},
 		{"fiji_ignored", "EPSG:32760", fiji, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
@@ -86,7 +87,7 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 	})
 }
 
-// A polygon near the 180th meridian, sent in metres, is written as the polygon that it is in degrees, cut there.
+// A polygon near the 180th meridian is cut in the same way whether it is sent in metres or in degrees.
 func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 	systems := map[string]float64{"EPSG:32760": -17, "EPSG:32701": -17, "EPSG:3832": 5, "EPSG:3031": -75, "EPSG:3413": 80, "EPSG:2193": -40}
@@ -130,7 +131,7 @@ func starAround(random *rand.Rand, lat float64) orb.Ring {
 	return append(ring, ring[0])
 }
 
-// S0-8: where no valid geometry on the grid is left, the valid one is written unrounded, with the reason.
+// S0-8: if no valid geometry is left on the grid, the valid one is written without rounding, with the reason.
 func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 	six := 6
 	in := `{"type":"Polygon","coordinates":[[[10.340881954212657,53.31413560215223],[10.340880838572394,53.31413573296774],[10.340880013655442,53.31413643098519],[10.340880842284156,53.314136557701296],[10.340874745722399,53.314136205831446],[10.340881954212657,53.31413560215223]]]}`
@@ -149,7 +150,7 @@ func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 	}
 }
 
-// S0-8: a valid geometry that is valid on the grid too is rounded, whatever becomes of others, and nothing is flagged.
+// S0-8: a valid geometry that is valid on the grid too is rounded without a flag.
 func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
 	six := 6
 	for _, in := range []string{
@@ -166,7 +167,7 @@ func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
 	}
 }
 
-// applyTo passes a feature through gates and mapping.
+// applyTo runs a feature through the gates and the mapping.
 func applyTo(tb testing.TB, tr *Transformer, f *Feature) (*Feature, error) {
 	tb.Helper()
 	gates, err := tr.Gate(tb.Context(), f)
@@ -176,7 +177,7 @@ func applyTo(tb testing.TB, tr *Transformer, f *Feature) (*Feature, error) {
 	return tr.Map(tb.Context(), f, gates)
 }
 
-// An edge through a pole goes up to it and down again on the other side, and not along a parallel.
+// An edge through a pole goes up to the pole and down on the other side, not along a parallel.
 func TestProjected_S0_8_anEdgeThroughAPole(t *testing.T) {
 	for _, c := range []struct{ name, shape, want string }{
 		{"line", `{"type":"LineString","coordinates":[[-1000000,0],[1000000,0]]}`, `{"type":"LineString","coordinates":[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-80.8]]}`},
@@ -201,7 +202,7 @@ func TestProjected_S0_8_anEdgeThroughAPole(t *testing.T) {
 	}
 }
 
-// testGrids has small files with the names of published ones; see pkg/crs/testdata.
+// testGrids holds small files with the names of published ones; see pkg/crs/testdata.
 const testGrids = "../crs/testdata/grids"
 
 func openGrids(t *testing.T, folder string) *crs.Grids {
@@ -239,7 +240,7 @@ func TestGrids_S1_4(t *testing.T) {
 	expect.That(t, err == nil, "outside, by parameters: %v", err)
 }
 
-// A record may name a system of its own, for which no file is there.
+// A record may name a system of its own for which no grid file exists.
 func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 	const dutch = `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:28992"}},"geometry":{"type":"Point","coordinates":[155000,463000]},"properties":{}}`
 	for outside, code := range map[crs.Outside]classify.Code{crs.OutsideRefuse: classify.CodeUnknownCRS, crs.OutsideParameters: ""} {
@@ -256,7 +257,7 @@ func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 	}
 }
 
-// What can be said without a file is said by Check, the rest by New.
+// Check finds the faults that need no file, and New finds the others.
 func TestGrids_config(t *testing.T) {
 	folder := GridRules{Folder: "there"}
 	for name, c := range map[string]struct {

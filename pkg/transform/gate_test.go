@@ -23,7 +23,7 @@ func TestGate(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		rules    GeometryRules
-		code     classify.Code // empty: it passes
+		code     classify.Code // empty if the record passes
 		rule     Rule
 		path     string
 	}{
@@ -71,11 +71,10 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// spiked is valid, and touches itself when it is rounded to 6 decimals.
+// spiked is valid, and touches itself if it is rounded to 6 decimals.
 const spiked = `{"type":"Polygon","coordinates":[[[8,47],[8.001,47],[8.001,47.001],[8.0005,47.0000004],[8,47.001],[8,47]]]}`
 
-// What leaves is judged at the precision with which it leaves, and never invalid in
-// silence.
+// The written geometry is judged at its written precision, and is never invalid without a flag.
 func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 	six, two := 6, 2
 	none := 0.0
@@ -121,7 +120,7 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 	}
 }
 
-// strict is one word for the gates of the first source document.
+// The gate set strict stands for the gates of the first source document.
 func TestGates_S0_8_strict(t *testing.T) {
 	strict := GeometryRules{Gates: GatesStrict}
 	loose := strict
@@ -157,7 +156,7 @@ func TestGates_S0_8_strict(t *testing.T) {
 	expect.That(t, slices.Equal(got, want), "off: %v, want %v", got, want)
 }
 
-// A bbox that no geometry has does not pass as it is.
+// A bbox that no geometry can have is refused.
 func TestBBoxOrder_RFC7946_5(t *testing.T) {
 	for name, c := range map[string]struct {
 		bbox, geometry string
@@ -179,8 +178,8 @@ func TestBBoxOrder_RFC7946_5(t *testing.T) {
 	}
 }
 
-// Ordinates beyond their range by rounding are brought back; the message of others
-// does not take them for swapped.
+// Ordinates that exceed their range by rounding are moved back. The message for other ordinates does not call them
+// swapped.
 func TestRange_at_the_edge_of_the_world(t *testing.T) {
 	got, err := geometryOf(t, Config{}, `{"type":"LineString","coordinates":[[180.00000000000003,0],[-180.0000000001,90.0000000001]]}`)
 	want := `{"type":"LineString","coordinates":[[180,0],[-180,90]]}`
@@ -190,7 +189,7 @@ func TestRange_at_the_edge_of_the_world(t *testing.T) {
 	expect.That(t, strings.Contains(e.Fix, "±90") && !strings.Contains(e.Fix, "swapped"), "got %q", e.Fix)
 }
 
-// TestDecodeLimits: every limit is checked, and what just keeps it passes.
+// Every limit is checked, and a record that just meets it passes.
 func TestDecodeLimits(t *testing.T) {
 	line := feature(`{"type":"LineString","coordinates":[[1,2],[3,4],[5,6]]}`)
 	rings := feature(`{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]]}`)
@@ -222,7 +221,7 @@ func TestDecodeLimits(t *testing.T) {
 	}
 }
 
-// TestDecodeHostile: what has brought other decoders down is refused at once.
+// Records that have broken other decoders are refused at once.
 func TestDecodeHostile(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, c := range []struct {

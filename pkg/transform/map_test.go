@@ -114,8 +114,7 @@ func manyProperties(n int) string {
 	return strings.Join(members, ",")
 }
 
-// TestMapLeavesItsInputAlone: the source feature is hashed and audited after it
-// was mapped.
+// Map does not change the source feature, which is hashed and audited afterwards.
 func TestMapLeavesItsInputAlone(t *testing.T) {
 	decimals := 1
 	tr := mustNew(t, Config{Fields: []Field{{From: "o.n", To: "x"}}, Constants: map[string]any{"a": 1}, Flatten: &Flatten{},
@@ -200,7 +199,7 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// TestCollapse: rounding never leaves a ring or a line of nothing behind.
+// Rounding never leaves a ring or a line of which nothing is left.
 func TestCollapse(t *testing.T) {
 	decimals := 0
 	for _, c := range []struct{ name, in, path string }{
@@ -243,7 +242,7 @@ func TestWinding(t *testing.T) {
 	}
 }
 
-// roundedTo is the rules with a number of decimals; nil for none.
+// roundedTo returns the rules with a number of decimals; nil rounds nothing.
 func roundedTo(rules GeometryRules, decimals *int) GeometryRules {
 	rules.RoundDecimals = decimals
 	return rules

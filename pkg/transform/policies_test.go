@@ -22,7 +22,7 @@ func TestGeometryPolicies(t *testing.T) {
 	line := `{"type":"LineString","coordinates":[[0,0],[2,2],[2,0],[0,2]]}`
 	point := func(at string) string { return feature(`{"type":"Point","coordinates":` + at + `}`) }
 	box := `{"type":"Polygon","coordinates":[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]]}`
-	turned := `{"type":"Polygon","coordinates":[[[170,0],[170,10],[-170,10],[-170,0],[170,0]]]}` // by its numbers it is wound wrong
+	turned := `{"type":"Polygon","coordinates":[[[170,0],[170,10],[-170,10],[-170,0],[170,0]]]}` // its numbers alone run clockwise
 	for _, c := range []struct {
 		name, in   string
 		config     Config
@@ -125,7 +125,7 @@ func TestBBoxPolicies(t *testing.T) {
 	}
 }
 
-// A feature without a geometry is where its bbox says: in the system that is written, and not in that of the source.
+// The bbox of a feature without a geometry is transformed to the target system.
 func TestBBoxWithoutAGeometry_S1_4(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules      GeometryRules
@@ -214,8 +214,7 @@ func TestDeclareCRS_S1_4_by_a_decoder(t *testing.T) {
 	expect.Equal(t, asError(t, gateError(t, tr, f)).Code, classify.CodeCRSConflict, "got code")
 }
 
-// TestViolation: every rule of OGC validity that a decoded geometry can break
-// is found, named and located.
+// Every OGC rule that a decoded geometry can break is found, named and located.
 func TestViolation(t *testing.T) {
 	square := `[[0,0],[9,0],[9,9],[0,9],[0,0]]`
 	tr := mustNew(t, Config{})
@@ -243,8 +242,7 @@ func TestViolation(t *testing.T) {
 	}
 }
 
-// TestViolation_has_the_words_of_validity: what the package validity can say is a
-// rule of this one, and has a sentence.
+// Every rule of package validity is a rule of this package and has a sentence.
 func TestViolation_has_the_words_of_validity(t *testing.T) {
 	for _, rule := range validity.Rules() {
 		ours := Rule(rule)
@@ -253,7 +251,7 @@ func TestViolation_has_the_words_of_validity(t *testing.T) {
 	}
 }
 
-// applied runs a geometry through rules and returns what it became and the flag.
+// applied runs a record through a config and returns the geometry and the flag.
 func applied(tb testing.TB, config Config, record string) (geometry, flag string, err error) {
 	tb.Helper()
 	tr := mustNew(tb, config)
@@ -313,7 +311,8 @@ func TestRepair_S0_8_refuses_what_it_cannot_do_right(t *testing.T) {
 		{"into_another_type", bowTie, Config{Geometry: GeometryRules{Validity: ValidityRepair, Types: []GeometryType{Polygon}}},
 			classify.CodeGeometryType, RuleGeometryType, "do not pass", "MultiPolygon"},
 		{"too_much_area", bowTie, Config{Geometry: little}, classify.CodeGeometryInvalid, RuleAreaChange, "from 0 km² to 24724", "geometry.max_area_change"},
-		// The overlap is 0.1 % of the area in square degrees, most of which lies near the pole, and 1.2 % of that on the sphere.
+		// The overlap is 0.1 % of the area in square degrees, most of which lies near the pole, but 1.2 % of the area on
+		// the sphere.
 		{"too_much_area_on_the_sphere", `{"type":"MultiPolygon","coordinates":[[[[0,80],[100,80],[100,89],[0,89],[0,80]]],[[[0,0],[2,0],[2,1],[0,1],[0,0]]],[[[1,0],[3,0],[3,1],[1,1],[1,0]]]]}`,
 			Config{Geometry: little}, classify.CodeGeometryInvalid, RuleAreaChange, " km² to ", "geometry.max_area_change"},
 		{"too_much_area_in_metres", `{"type":"Polygon","coordinates":[[[500000,5200000],[500010,5200010],[500010,5200000],[500000,5200010],[500000,5200000]]]}`,

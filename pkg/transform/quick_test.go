@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
-// carefully decodes token by token.
+// carefully decodes a record token by token.
 func carefully(tr *Transformer, record []byte) (f *Feature, err error) {
 	err = tr.read(record, func(d *decoder) (err error) {
 		d.tokens()
@@ -28,15 +28,15 @@ func carefully(tr *Transformer, record []byte) (f *Feature, err error) {
 	return f, err
 }
 
-// isQuick reports whether the quick way takes a record.
+// isQuick reports whether a record is decoded the quick way.
 func isQuick(t *testing.T, tr *Transformer, record []byte) (quick bool) {
 	t.Helper()
 	must.Do(t, tr.read(record, func(d *decoder) error { quick = d.quick() != nil; return nil }))
 	return quick
 }
 
-// checkQuick holds what Decode says of a record against the careful decoder: the
-// same feature to the last digit, or the same error in every field.
+// checkQuick compares Decode with the careful decoder: both must return the same feature to the last digit, or the same
+// error in every field.
 func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 	t.Helper()
 	got, problem := tr.Decode(record)
@@ -56,7 +56,7 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 	must.That(t, reflect.DeepEqual(got, want), "%q: %+v, want %+v", record, got, want)
 }
 
-// quickLimits are limits that ordinary records meet.
+// quickLimits returns limits that ordinary records reach.
 func quickLimits() []Limits {
 	return []Limits{{}, {MaxDepth: 5}, {MaxDepth: 6, MaxPositions: 4}, {MaxLiteralBytes: 100}, {MaxNumberBytes: 100, MaxRings: 1}, {MaxDepth: 500, MaxBytes: 400}}
 }
@@ -69,13 +69,12 @@ func quickTransformers(tb testing.TB) (out []*Transformer) {
 	return out
 }
 
-// with makes a record whose properties hold a value.
+// with returns a record whose properties hold a value.
 func with(value string) string {
 	return `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2.50]},"properties":{"a":` + value + `}}`
 }
 
-// TestQuick_S0_8_takes says which records are read in one pass: without it, a
-// comparison of both ways could compare nothing.
+// Records of the common shape are decoded the quick way. Otherwise the comparison of both ways could compare nothing.
 func TestQuick_S0_8_takes(t *testing.T) {
 	tr := mustNew(t, Config{})
 	deep := strings.Repeat("[", quickDepth-2) + strings.Repeat("]", quickDepth-2)
@@ -125,8 +124,7 @@ func TestQuick_S0_8_takes(t *testing.T) {
 	}
 }
 
-// TestQuick_S0_8_agrees changes bytes of good records at random: every record is
-// judged as the careful decoder judges it, in any order of records.
+// The quick and the careful way agree on good records with random changes, in any order of records.
 func TestQuick_S0_8_agrees(t *testing.T) {
 	transformers, random := quickTransformers(t), rand.New(rand.NewPCG(17, 1))
 	seeds := [][]byte{polygonFeature(), []byte(with(`{"b":[1,"x",null,{"c":-0.0}],"ü\n":"\u00e4"}`))}
@@ -150,8 +148,8 @@ func TestQuick_S0_8_agrees(t *testing.T) {
 	expect.That(t, taken >= turns/50, "only %d of %d records decode: the comparison is about refusals alone", taken, turns)
 }
 
-// mutated changes a record in up to four places: another byte, one that JSON means
-// something by, a piece less, a piece twice, a piece of another record.
+// mutated changes a record in up to four places: it changes a byte, inserts a byte with a meaning in JSON, removes or
+// doubles a piece, or inserts a piece of another record.
 func mutated(random *rand.Rand, record, other []byte) []byte {
 	out := bytes.Clone(record)
 	for range 1 + random.IntN(4) {
@@ -195,9 +193,8 @@ func seed(f *testing.F) {
 	f.Add([]byte(`{"type":"Feature","geometry":{"coordinates":[[[[]]]],"type":"MultiPolygon"},"properties":{"a":"\u0000\\"}}`))
 }
 
-// FuzzDecode: an error with its place, or a feature whose text is stable and
-// whose content survives. Never a panic. The quick way to read coordinates and
-// the careful one agree, in what they take and in what they say.
+// The result is an error with its place, or a feature whose text is stable and whose content survives. The quick and the
+// careful way agree on both.
 func FuzzDecode(f *testing.F) {
 	seed(f)
 	tr := must.Get(New(Config{}))(f)
@@ -223,13 +220,13 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// hasLongNumber reports whether only the careful one's limit is at fault.
+// hasLongNumber reports whether only the limit of the careful way is exceeded.
 func hasLongNumber(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Rule == string(RuleNumberBytes)
 }
 
-// checkError checks what every error has.
+// checkError checks the fields that every error has.
 func checkError(t *testing.T, err error, size int) {
 	t.Helper()
 	var e *Error
@@ -238,8 +235,7 @@ func checkError(t *testing.T, err error, size int) {
 	must.That(t, e.Offset >= 0 && e.Offset <= int64(size) && len([]rune(e.Value)) <= shorten.MaxCharacters, "offset %d of %d, value %q", e.Offset, size, e.Value)
 }
 
-// FuzzApply: what passes a mapping passes every gate a second time, and its
-// text decodes.
+// A record that passes a mapping passes every gate again, and its text decodes.
 func FuzzApply(f *testing.F) {
 	seed(f)
 	decimals := 3
@@ -272,8 +268,8 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// FuzzCanonical: features with one canonical form have one text in canonical
-// order, and the form does not depend on how numbers are written.
+// Features with the same canonical form have the same text in canonical order. The form does not depend on how numbers
+// are written.
 func FuzzCanonical(f *testing.F) {
 	for _, literal := range []string{"0", "-0", "1.50", "1e3", "9007199254740993", "1e-400", "123e-2", "-1E+2"} {
 		f.Add(literal)
@@ -293,8 +289,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// FuzzPolicies: what the gates repair and cut, and what rounding makes of it, is
-// valid, within the range of its system, and stays as it is when it comes again.
+// A repaired, cut and rounded geometry is valid, within the range of its system, and stays the same if it is applied
+// again.
 func FuzzPolicies(f *testing.F) {
 	seed(f)
 	f.Add([]byte(feature(bowTie)))

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// convertOne takes one JSON value through one rule that writes x.
+// convertOne runs one JSON value through one rule that writes x.
 func convertOne(tb testing.TB, field Field, value string) (string, error) {
 	tb.Helper()
 	field.From, field.To = "v", "x"
@@ -92,7 +92,7 @@ func TestTypes_S0_10_values(t *testing.T) {
 			if got == c.want {
 				return
 			}
-			var a, b float64 // 1.0117 and 1.01170 are one number
+			var a, b float64 // 1.0117 and 1.01170 are the same number
 			expect.That(t, json.Unmarshal([]byte(got), &a) == nil && json.Unmarshal([]byte(c.want), &b) == nil && a == b, "got %s, want %s", got, c.want)
 		})
 	}
@@ -106,7 +106,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 		field Field
 		in    string
 		code  classify.Code
-		word  string // of the message
+		word  string // a part of the message
 	}{
 		{"date_text", Field{Type: TypeDate}, `"21.11.2026"`, classify.CodeCoercionFailed, "formats"},
 		{"date_that_is_none", Field{Type: TypeDate}, `"2026-02-30"`, classify.CodeCoercionFailed, "formats"},
@@ -155,7 +155,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 	}
 }
 
-// TestRuleFaults_S0_1: what is wrong with a rule is found at load, at its place.
+// Faults of a rule are found when the config is loaded, with their place.
 func TestRuleFaults_S0_1(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -237,7 +237,7 @@ func checkFault(t *testing.T, err error, path string) {
 	expect.That(t, len(faults.Faults) == 1 && faults.Faults[0].Path == path && faults.Faults[0].Fix != "", "got %v, want one at %s", err, path)
 }
 
-// A time counted from 1970 is the one that its digits say.
+// A time counted from 1970 is exactly the time of its digits.
 func TestUnixTimes_S0_10_exact(t *testing.T) {
 	for format, cases := range map[string]map[string]string{
 		"unix": {
@@ -267,19 +267,19 @@ func TestUnixTimes_S0_10_exact(t *testing.T) {
 	}
 }
 
-// mustNew makes a Transformer of a config that has no fault.
+// mustNew returns a Transformer for a config without a fault.
 func mustNew(tb testing.TB, config Config) *Transformer {
 	tb.Helper()
 	return must.Get(New(config))(tb)
 }
 
-// mustDecode decodes a record that has no fault.
+// mustDecode decodes a record without a fault.
 func mustDecode(tb testing.TB, t *Transformer, record string) *Feature {
 	tb.Helper()
 	return must.Get(t.Decode([]byte(record)))(tb)
 }
 
-// mustEncode encodes a feature that has no fault.
+// mustEncode encodes a feature without a fault.
 func mustEncode(tb testing.TB, t *Transformer, f *Feature) string {
 	tb.Helper()
 	out := must.Get(t.Encode(f))(tb)
@@ -304,14 +304,14 @@ func withProperties(properties string) string {
 	return `{"type":"Feature","id":"f1","geometry":null,"properties":` + properties + `}`
 }
 
-// gateError is what the gates say of a feature.
+// gateError returns the error of the gates for a feature.
 func gateError(tb testing.TB, t *Transformer, f *Feature) error {
 	tb.Helper()
 	_, err := t.Gate(tb.Context(), f)
 	return err
 }
 
-// polygonFeature is a feature of about 1 KB: 33 positions and 8 properties.
+// polygonFeature returns a feature of about 1 KB: 33 positions and 8 properties.
 func polygonFeature() []byte {
 	var ring []string
 	for i := range 33 {

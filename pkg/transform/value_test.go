@@ -54,12 +54,12 @@ func TestValueOf(t *testing.T) {
 	expect.That(t, NumberValue(math.NaN()).IsNull() && NumberValue(math.Copysign(0, -1)).Text() == "0" && NumberValue(1e21).Text() == "1e+21", "NumberValue")
 }
 
-// S0-10: numbers as people write them are read by what the rule says, and by nothing else.
+// S0-10: numbers as people write them are read only as the rule states.
 func TestWrittenNumbers_S0_10(t *testing.T) {
 	for _, c := range []struct {
 		thousands, decimal string
 		kind               Type
-		in, want           string // want "" is coercion_failed
+		in, want           string // an empty want means coercion_failed
 	}{
 		{"'", "", TypeNumber, `"1'234"`, `1234`},
 		{"'", "", TypeNumber, `"1'234.5"`, `1234.5`},
@@ -83,7 +83,7 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 		{" ", ",", TypeNumber, "\"1\u00a0234,5\"", `1234.5`},
 		{" ", ",", TypeNumber, "\"1\u202f234,5\"", `1234.5`},
 		{",", "", TypeNumber, `"1,234.5"`, `1234.5`},
-		{",", "", TypeNumber, `1234.5`, `1234.5`}, // a number of JSON is one already
+		{",", "", TypeNumber, `1234.5`, `1234.5`}, // a JSON number needs no conversion
 		{",", "", TypeNumber, `"0x12"`, ``},
 		{",", "", TypeNumber, `""`, ``},
 	} {
@@ -135,7 +135,7 @@ func TestCoerce(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		want     Type
-		out      string // empty: refused
+		out      string // empty if it is refused
 	}{
 		{"string", `"a"`, TypeString, `"a"`},
 		{"string_of_number", `1.50`, TypeString, `"1.50"`},

@@ -1,8 +1,6 @@
-// Package exact answers geometric questions about doubles without a rounding
-// error: on which side of a line a point lies. The answer is first computed in
-// plain doubles and kept where their error cannot change it; else it is computed
-// again by exact expansions (Shewchuk, 1997), and with rational numbers for
-// ordinates that no map has.
+// Package exact decides on which side of a line a point lies, without rounding errors. It first computes the answer in
+// plain doubles, and keeps it if rounding cannot have changed it. Otherwise it computes the answer again with exact
+// expansions (Shewchuk, 1997), or with rational numbers for ordinates outside of the range of any map.
 //
-// It refuses to have a tolerance: points that are nearly on a line are not on it.
+// The package has no tolerance: a point that is almost on a line is not on it.
 package exact

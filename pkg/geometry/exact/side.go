@@ -7,23 +7,19 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// epsilon is half the distance from 1 to the next double: the relative error of
-// one operation.
+// epsilon is half the distance from 1 to the next double: the relative error of one operation.
 const epsilon = 1.0 / (1 << 53)
 
-// errorBound is the relative error of the plain determinant (Shewchuk, 1997,
-// "ccwerrboundA").
+// errorBound is the relative error of the plain determinant (Shewchuk, 1997, "ccwerrboundA").
 const errorBound = (3 + 16*epsilon) * epsilon
 
-// smallest keeps products that underflow away from the plain determinant, whose
-// error is then not relative any more.
+// smallest excludes determinants whose products may underflow, because their error is not relative.
 const smallest = 1e-280
 
-// Side is positive when p lies left of the way from a to b, negative when it
-// lies right of it, and 0 when it lies on the line through both. It is exact.
+// Side returns a positive number if p lies left of the line from a to b, a negative number if it lies right of it, and 0
+// if it lies on the line. The result is exact.
 //
-// The conversions keep compilers from fusing a product with a sum, which changes
-// the error that the bound is made for.
+// The conversions to float64 keep the compiler from fusing a product and a sum, which would invalidate the error bound.
 func Side(a, b, p orb.Point) int {
 	left := float64((a[0] - p[0]) * (b[1] - p[1]))
 	right := float64((a[1] - p[1]) * (b[0] - p[0]))
@@ -38,8 +34,8 @@ func Side(a, b, p orb.Point) int {
 	return sideExactly(a, b, p)
 }
 
-// sideExactly is Side for points that lie nearly on one line. Most do so
-// exactly, being on one parallel or on a grid.
+// sideExactly computes Side for points that are almost on one line. Most of them are exactly on it, because they lie on
+// one parallel or on a grid.
 func sideExactly(a, b, p orb.Point) int {
 	if a[0] == p[0] && b[0] == p[0] || a[1] == p[1] && b[1] == p[1] || a == p || b == p {
 		return 0
@@ -64,8 +60,7 @@ func sideExactly(a, b, p orb.Point) int {
 	return sum.sign()
 }
 
-// outOfRange reports whether products of an ordinate may overflow, or lose digits
-// below the smallest double.
+// outOfRange reports whether a product of an ordinate may overflow, or lose digits below the smallest double.
 func outOfRange(p orb.Point) bool {
 	for _, x := range p {
 		if x = math.Abs(x); x > 0x1p480 || x < 0x1p-420 && x != 0 {
@@ -75,7 +70,7 @@ func outOfRange(p orb.Point) bool {
 	return false
 }
 
-// sideBig is Side for ordinates that no map has.
+// sideBig computes Side for ordinates that are out of range.
 func sideBig(a, b, p orb.Point) int {
 	diff := func(x, y float64) *big.Rat {
 		return new(big.Rat).Sub(new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(y))
@@ -85,8 +80,8 @@ func sideBig(a, b, p orb.Point) int {
 	return left.Mul(left, diff(b[1], p[1])).Cmp(right.Mul(right, diff(b[0], p[0])))
 }
 
-// expansion is a sum of doubles that do not overlap, the smallest first: an exact
-// number. There are at most 16 of them, two for each of eight products.
+// expansion is an exact number: a sum of doubles that do not overlap, the smallest first. It has at most 16 doubles, two
+// for each of eight products.
 type expansion struct {
 	parts [16]float64
 	n     int
@@ -119,7 +114,7 @@ func (e *expansion) add(x float64) {
 	e.n = kept
 }
 
-// sign is that of the largest part, which outweighs all others.
+// sign returns the sign of the largest part, which outweighs all others.
 func (e *expansion) sign() int {
 	switch {
 	case e.n == 0:
@@ -130,12 +125,12 @@ func (e *expansion) sign() int {
 	return -1
 }
 
-// twoSum returns x+y as a double, and what it lacks.
+// twoSum returns x+y as a double, and its rounding error.
 func twoSum(x, y float64) (sum, tail float64) {
 	sum = x + y
 	virtual := sum - x
 	return sum, (x - (sum - virtual)) + (y - virtual)
 }
 
-// twoDiff returns x-y as a double, and what it lacks.
+// twoDiff returns x-y as a double, and its rounding error.
 func twoDiff(x, y float64) (diff, tail float64) { return twoSum(x, -y) }

@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/exact"
 )
 
-// side is the side of a point by fractions.
+// side computes the side of a point with fractions.
 func side(a, b, p orb.Point) int {
 	diff := func(x, y float64) *big.Rat {
 		return new(big.Rat).Sub(new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(y))
@@ -23,7 +23,8 @@ func side(a, b, p orb.Point) int {
 	return left.Mul(left, diff(b[1], p[1])).Cmp(right.Mul(right, diff(b[0], p[0])))
 }
 
-// The exact answer is that of rational numbers, whatever way it is found. The determinant in doubles is wrong for some of the points.
+// Side agrees with rational arithmetic on every path through its code. The plain determinant is wrong for some of the
+// points.
 func TestSide_is_exact(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -34,11 +35,11 @@ func TestSide_is_exact(t *testing.T) {
 		point := func() orb.Point { return orb.Point{scale * (random.Float64() - 0.5), scale * (random.Float64() - 0.5)} }
 		a, b := point(), point()
 		part := random.Float64()
-		p := orb.Point{a[0] + part*(b[0]-a[0]), a[1] + part*(b[1]-a[1])} // on the line, but for rounding
+		p := orb.Point{a[0] + part*(b[0]-a[0]), a[1] + part*(b[1]-a[1])} // on the line, except for rounding
 		switch random.IntN(4) {
 		case 0: // the next double
 			p[random.IntN(2)] = math.Nextafter(p[0], math.Inf(1))
-		case 1: // in the middle, where differences are often exact
+		case 1: // at the midpoint, where differences are often exact
 			a, b = orb.Point{math.Round(a[0]), math.Round(a[1])}, orb.Point{math.Round(b[0]), math.Round(b[1])}
 			p = orb.Point{a[0]/2 + b[0]/2, a[1]/2 + b[1]/2}
 		}

@@ -1,8 +1,6 @@
-// Package grid rounds ordinates to a decimal grid: the multiples of 10^-n that
-// coordinates with n decimals are. Rounding is half away from zero, and a rounded
-// ordinate is the double nearest to its decimal number, so that it is written with
-// no more than n decimals and rounds to itself.
+// Package grid rounds ordinates to a decimal grid: the multiples of 10^-n, which are the coordinates with n decimals. It
+// rounds half away from zero. A rounded ordinate is the double nearest to its decimal number, so it is written with at
+// most n decimals and rounds to itself.
 //
-// It refuses to round what a double has no n decimals for: such an ordinate stays
-// as it is.
+// The package does not round an ordinate that is too large to have n decimals in a double.
 package grid

@@ -18,8 +18,7 @@ func ExampleGrid_round() {
 	// Output: 47.123457 -1e-06 12
 }
 
-// A rounded ordinate rounds to itself, and two places on the finest grid are two
-// doubles.
+// A rounded ordinate rounds to itself, and two places on the finest grid are two different doubles.
 func TestGrid_rounding_is_stable(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -9,25 +9,23 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
 )
 
-// seam is where the rings of a polygon cross the meridian.
+// seam holds the places where the rings of one polygon cross the meridian.
 type seam struct {
 	crossings []crossing
-	pole      float64 // the latitude of the pole that a ring goes around, or 0
+	pole      float64 // latitude of the pole that a ring surrounds, or 0
 	rings     []strip
 }
 
-// strip is the area between a ring and the parallel of its first position, signed,
-// and how far to the east the ring goes in all: 0, or ±360 around a pole. Sphere is
-// the area between the ring and the equator, on a sphere of radius 1.
+// strip holds the signed area between a ring and the parallel of its first position, and the longitude that the ring
+// gains: 0, or ±360 around a pole. sphere is the area between the ring and the equator on a sphere of radius 1.
 type strip struct{ lat, area, east, sphere float64 }
 
 type crossing struct{ lat, z float64 }
 
-// fold cuts every ring at the meridian and closes the parts along it. Where the
-// rings of a polygon cross it at some latitudes, what lies between the first two of
-// these is inside on both sides of it, and so on; a latitude that is left over
-// belongs to a ring around a pole, and goes with the pole. So each polygon closes
-// within ±180 degrees.
+// fold cuts every ring at the meridian and closes the parts along it. The crossings of a polygon, sorted by latitude,
+// form pairs. The meridian between the two crossings of a pair lies inside the polygon, on both sides of it. A crossing
+// without a partner belongs to a ring around a pole, and its partner is the pole. In this way each polygon closes within
+// ±180 degrees.
 func (c *covering) fold() {
 	rings := c.input.Lines
 	c.input.Lines = nil
@@ -48,8 +46,8 @@ func (c *covering) fold() {
 	}
 }
 
-// areas are those of the rings as they are written, in the plane and on the sphere: the
-// exterior less the holes. A ring around a pole has the area up to there.
+// areas returns the area of the rings as they are written, in the plane and on the sphere: the exterior minus the holes.
+// A ring around a pole has the area up to the pole.
 func (s *seam) areas() (plane, sphere float64) {
 	for i, ring := range s.rings {
 		flat := math.Abs(ring.east*(s.pole-ring.lat) - ring.area)
@@ -63,7 +61,7 @@ func (s *seam) areas() (plane, sphere float64) {
 	return plane, sphere
 }
 
-// ring adds the parts of a ring.
+// ring adds the parts of one ring.
 func (s *seam) ring(c *covering, line coverage.Line) {
 	whole := run{line.Positions, line.Heights}
 	turns, before := 0, len(s.crossings)
@@ -99,11 +97,10 @@ func onSeam(p, q orb.Point) bool {
 	return math.Abs(p[0]) == 180 && p[0] == q[0] || alongPole(p, q)
 }
 
-// nearerPole is the latitude of the pole that a ring around the world is nearer to:
-// that of the smaller of the two areas that it cuts the sphere into. Of two equal
-// ones it is the one to the left of the ring.
+// nearerPole returns the latitude of the pole that a ring around the world surrounds: the pole inside the smaller of the
+// two areas into which the ring divides the sphere. If both are equal, it is the pole to the left of the ring.
 func nearerPole(parts []run, turns int) float64 {
-	south := 0.0 // what is more of the sphere to the south of the ring, going east
+	south := 0.0 // excess of the area south of the ring, if the ring runs east
 	for _, part := range parts {
 		for i := 1; i < len(part.positions); i++ {
 			p, q := part.positions[i-1], part.positions[i]
@@ -119,7 +116,7 @@ func nearerPole(parts []run, turns int) float64 {
 	return 90
 }
 
-// lines are the ways along the meridian, on both sides of it, and along the pole.
+// lines returns the paths along the meridian, on both of its sides, and along the pole.
 func (s *seam) lines(withHeights bool) []run {
 	slices.SortFunc(s.crossings, func(a, b crossing) int { return cmp.Compare(a.lat, b.lat) })
 	at := s.crossings

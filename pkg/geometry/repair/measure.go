@@ -18,8 +18,7 @@ func positionsOf(polygons orb.MultiPolygon) int {
 	return n
 }
 
-// areaOf is the area of polygons in the plane of their coordinates as their rings
-// have it: exteriors less holes.
+// areaOf returns the area of polygons in the plane: exteriors minus holes.
 func areaOf(polygons orb.MultiPolygon) float64 {
 	area := 0.0
 	for _, polygon := range polygons {
@@ -34,8 +33,8 @@ func areaOf(polygons orb.MultiPolygon) float64 {
 	return area
 }
 
-// onSphere is the area of polygons in degrees on a sphere of radius 1, whose edges are
-// straight lines of longitude and latitude, as RFC 7946 has them: exteriors less holes.
+// onSphere returns the area of polygons in degrees on a sphere of radius 1: exteriors minus holes. Their edges are
+// straight lines in longitude and latitude (RFC 7946).
 func onSphere(polygons orb.MultiPolygon) float64 {
 	area := 0.0
 	for _, polygon := range polygons {
@@ -54,12 +53,12 @@ func onSphere(polygons orb.MultiPolygon) float64 {
 	return area
 }
 
-// nearlyLevel is below which difference of latitudes, in radians, the sine along an
-// edge is integrated by Simpson's rule, whose error is below the rounding there.
+// nearlyLevel is the difference of latitudes, in radians, below which the sine along an edge is integrated by Simpson's
+// rule. The error of the rule is smaller than the rounding there.
 const nearlyLevel = 1e-4
 
-// underEdge is the area between an edge and the equator, signed: the integral of the
-// sine of the latitude along it.
+// underEdge returns the signed area between an edge and the equator: the integral of the sine of the latitude along the
+// edge.
 func underEdge(a, b orb.Point) float64 {
 	width, from, to := radians(b[0]-a[0]), radians(a[1]), radians(b[1])
 	if math.Abs(to-from) < nearlyLevel {
@@ -70,7 +69,7 @@ func underEdge(a, b orb.Point) float64 {
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
 
-// lengthOf is the length of all rings.
+// lengthOf returns the length of all rings.
 func lengthOf(polygon orb.Polygon) float64 {
 	length := 0.0
 	for _, ring := range polygon {

@@ -13,8 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// polygons makes polygons valid together. Single says that one polygon is to stay
-// one, as far as it does.
+// polygons makes polygons valid together. If single is true, the result is a Polygon if only one is left.
 func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (orb.Geometry, error) {
 	heights := w.take(positionsOf(polygons))
 	cut := w.cut && slices.ContainsFunc(polygons, crossesPolygon)
@@ -30,7 +29,7 @@ func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (
 			return typed(rounded, single), nil
 		case fault.Rule == validity.NotFinite || fault.Rule == validity.RingClosed:
 			return nil, &Error{Contradiction, fault}
-		case raster.IsFinest(): // so fine that positions stay as they are
+		case raster.IsFinest(): // so fine that positions keep their values
 			polygons = rounded
 		}
 	}
@@ -60,7 +59,7 @@ func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (
 	return typed(result.Polygons, single), nil
 }
 
-// typed is one polygon, or several.
+// typed returns a Polygon if single is true and there is one polygon, otherwise a MultiPolygon.
 func typed(polygons orb.MultiPolygon, single bool) orb.Geometry {
 	if single && len(polygons) == 1 {
 		return polygons[0]
@@ -68,7 +67,7 @@ func typed(polygons orb.MultiPolygon, single bool) orb.Geometry {
 	return polygons
 }
 
-// accept takes a result over.
+// accept adds a result to the output.
 func (w *worker) accept(work *covering, result *coverage.Result, cut bool) {
 	w.give(result.Heights)
 	w.out.After += result.Area
@@ -97,8 +96,7 @@ func (w *worker) accept(work *covering, result *coverage.Result, cut bool) {
 	}
 }
 
-// roundedPolygons returns a rounded copy of polygons, or these where nothing is
-// rounded.
+// roundedPolygons returns a rounded copy of polygons, or the polygons themselves if nothing is rounded.
 func (w *worker) roundedPolygons(polygons orb.MultiPolygon) orb.MultiPolygon {
 	if w.grid == nil {
 		return polygons
@@ -113,7 +111,7 @@ func (w *worker) roundedPolygons(polygons orb.MultiPolygon) orb.MultiPolygon {
 	return out
 }
 
-// raster is the grid that polygons are covered on.
+// raster returns the grid on which the coverage of polygons is computed.
 func (w *worker) raster(polygons orb.MultiPolygon, cut bool) noding.Raster {
 	reach := 0.0
 	if cut {
@@ -133,26 +131,26 @@ func (w *worker) raster(polygons orb.MultiPolygon, cut bool) noding.Raster {
 	return noding.NewRaster(decimals, reach)
 }
 
-// covering is the work on polygons that are not valid, or that are cut.
+// covering is the repair or the cut of polygons.
 type covering struct {
 	polygons orb.MultiPolygon
 	heights  []float64
 	path     string
 	single   bool
 	input    coverage.Input
-	at       []place // of each ring of the polygons
+	at       []place // of each ring
 
-	// Of polygons that are cut:
-	poles   []bool    // whether a ring goes around a pole
+	// For polygons that are cut:
+	poles   []bool    // whether a ring surrounds a pole
 	written []float64 // the area of the rings as they are written
-	sphere  []float64 // the same on a sphere of radius 1
-	edges   []int     // of each ring: how many edges it has after the cut
+	sphere  []float64 // the same area on a sphere of radius 1
+	edges   []int     // number of edges of each ring after the cut
 }
 
-// place is where a ring stands in its geometry.
+// place is the position of a ring in its geometry.
 type place struct{ polygon, ring int }
 
-// pointer is the JSON pointer of a ring.
+// pointer returns the JSON pointer of a ring.
 func (c *covering) pointer(ring int) string {
 	at := c.path + "/coordinates"
 	if !c.single {
@@ -161,8 +159,8 @@ func (c *covering) pointer(ring int) string {
 	return at + "/" + strconv.Itoa(c.at[ring].ring)
 }
 
-// fill makes the input of the coverage: the rings, folded at the antimeridian when
-// they are cut. World says that they are in degrees.
+// fill sets the input of the coverage: the rings, folded at the antimeridian if they are cut. world means that they are
+// in degrees.
 func (c *covering) fill(world, cut bool) {
 	c.input.Polygons = len(c.polygons)
 	heights := c.heights
@@ -187,10 +185,10 @@ func (c *covering) fill(world, cut bool) {
 	}
 }
 
-// slack is how far areas may be off by rounding.
+// slack returns the rounding error that an area may have.
 func slack(area float64) float64 { return 1e-9*area + 1e-18 }
 
-// guard holds the area of a result against its parts.
+// guard compares the area of a result with the areas of its parts.
 func (c *covering) guard(result *coverage.Result) error {
 	most, sum := 0.0, 0.0
 	for _, part := range result.Parts {
@@ -202,8 +200,8 @@ func (c *covering) guard(result *coverage.Result) error {
 	return nil
 }
 
-// guardParts holds the area of the polygons that were valid by themselves against
-// their rings. The finest grid moves no position by more than a cell.
+// guardParts compares the area of each polygon that was valid on its own with the area of its rings. The finest grid
+// moves no position by more than a cell.
 func (c *covering) guardParts(ctx context.Context, result *coverage.Result) error {
 	if len(c.polygons) == 1 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendFloat appends the shortest form that reads back as f (ECMA-262 section
-// 7.1.12.1, as RFC 8785 has it). Negative zero is written as 0.
+// AppendFloat appends the shortest form that reads back as f (ECMA-262 section 7.1.12.1, which RFC 8785 uses). It writes
+// negative zero as 0.
 func AppendFloat(dst []byte, f float64) []byte {
 	if f == 0 {
 		return append(dst, '0')
@@ -21,7 +21,7 @@ func AppendFloat(dst []byte, f float64) []byte {
 }
 
 // BeyondDouble reports whether a JSON number is outside of the range of a double. RFC 8259 section 6 calls such numbers
-// not interoperable. Without an exponent it takes 309 digits.
+// not interoperable. A number without an exponent needs 309 digits for that.
 func BeyondDouble(literal string) bool {
 	if len(literal) < 309 && strings.IndexByte(literal, 'e') < 0 && strings.IndexByte(literal, 'E') < 0 {
 		return false
@@ -45,8 +45,8 @@ func AppendCanonical(dst []byte, literal string) []byte {
 		mantissa = literal[:i]
 		var err error
 		if exponent, err = strconv.ParseInt(literal[i+1:], 10, 64); err != nil || exponent < math.MinInt64/2 {
-			// Only a number that is 0 or next to it gets here, because one that is too large was refused. Its own text
-			// is its form.
+			// Only a number that is 0 or almost 0 gets here, because a number that is too large was refused. Its own
+			// text is its form.
 			return append(dst, strings.ToLower(literal)...)
 		}
 	}
@@ -77,8 +77,8 @@ func AppendCanonical(dst []byte, literal string) []byte {
 	return dst
 }
 
-// Integer returns the whole number that a JSON number is, however it is written: 12, 12.0 and 1.2e1. It returns
-// false for a fraction and beyond 64 bits.
+// Integer returns a JSON number as a whole number, however it is written: 12, 12.0 and 1.2e1. It returns false for a
+// fraction and for more than 64 bits.
 func Integer(literal string) (int64, bool) {
 	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return i, true

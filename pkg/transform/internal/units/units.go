@@ -13,12 +13,11 @@ type Unit struct {
 	up, down, shift float64
 }
 
-// table is the closed list of units.
+// table returns the closed list of units.
 //
-// Sources: BIPM, The International System of Units, 9th edition (2019), tables 4
-// and 8; NIST SP 811 (2008), appendix B.8, for what is not metric. The
-// international foot is 0.3048 m exactly, the US survey foot 1200/3937 m (NIST
-// retired it in 2022, and older State Plane data has it).
+// Sources: BIPM, The International System of Units, 9th edition (2019), tables 4 and 8; NIST SP 811 (2008), appendix
+// B.8, for units that are not metric. The international foot is 0.3048 m exactly. The US survey foot is 1200/3937 m;
+// NIST retired it in 2022, and older State Plane data uses it.
 func table() []Unit {
 	return []Unit{
 		{"m", "length", 1, 1, 0}, {"mm", "length", 1, 1000, 0}, {"cm", "length", 1, 100, 0}, {"km", "length", 1000, 1, 0},
@@ -70,7 +69,7 @@ type Conversion struct{ up, down, offset float64 }
 // Between returns the conversion between two units of one quantity.
 func Between(from, to Unit) Conversion {
 	c := Conversion{up: from.up * to.down, down: from.down * to.up}
-	// Shifts have two decimals; anything smaller is the rounding error of this line.
+	// Shifts have two decimals, so anything smaller is the rounding error of this line.
 	c.offset = math.Round((from.shift*c.up-to.shift*c.down)*1e6) / 1e6
 	return c
 }
