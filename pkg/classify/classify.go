@@ -81,8 +81,8 @@ func (c *Classifier) Of(err error) Failure {
 	if f.Code == CodeUnknown {
 		f.Class = cmp.Or(c.unknown, f.Class)
 	}
-	c.answer(&f)
-	mark(&f)
+	c.applyStatusLists(&f)
+	applyMark(&f)
 	rule := c.rule(f)
 	f.Class, f.Alert = cmp.Or(rule.Class, f.Class), cmp.Or(rule.Alert, f.Alert)
 	if f.Firm && f.Transient() { // a rule may refuse it, but not shorten it
@@ -101,10 +101,10 @@ func (c *Classifier) Of(err error) Failure {
 	return f
 }
 
-// answer applies the lists of statuses and the delay that the other side named. 429 and 503 stay apart (S2-3): one says
+// applyStatusLists changes the class of an HTTP answer by the lists of statuses, and sets the delay that it named. 429 and 503 stay apart (S2-3): one says
 // when to come back, the other that something is down. The lists do not apply to a successful status that counts as a
 // failure.
-func (c *Classifier) answer(f *Failure) {
+func (c *Classifier) applyStatusLists(f *Failure) {
 	var answer *HTTPError
 	if f.Code == CodePanic || !errors.As(f.Err, &answer) || f.Code != statusCode(answer.Status) {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// coded stands for the errors of other packages.
+// coded stands for errors of other packages.
 type coded struct {
 	code  classify.Code
 	stage classify.Stage
@@ -31,7 +31,7 @@ func (c coded) Unwrap() error                { return c.cause }
 func (c coded) FailureCode() classify.Code   { return c.code }
 func (c coded) FailureStage() classify.Stage { return c.stage }
 
-// sqlError stands for the errors of PostgreSQL drivers.
+// sqlError stands for errors of PostgreSQL drivers.
 type sqlError string
 
 func (e sqlError) Error() string    { return "sql" }
@@ -118,7 +118,7 @@ func TestStatusLists(t *testing.T) {
 	}
 }
 
-// TestEveryStatus proves for every status that only listed ones are tried again and that the words belong together.
+// Only the listed statuses are retried, and the fields of each failure are coherent.
 func TestEveryStatus(t *testing.T) {
 	c := classify.New(classify.Options{})
 	for code := range 1000 {
@@ -171,7 +171,7 @@ func TestWithClass(t *testing.T) {
 	expect.Equal(t, classify.Of(stopped).RetryAfter, 0, "what is not tried again needs no delay retry after")
 }
 
-// coherent proves what must hold for every failure.
+// coherent checks what must hold for every failure.
 func coherent(t *testing.T, f classify.Failure) {
 	t.Helper()
 	switch {
@@ -187,7 +187,7 @@ func coherent(t *testing.T, f classify.Failure) {
 	}
 }
 
-// S4-10: what a failure is counted by is known before it happens, whatever the lists of statuses and the rules say.
+// S4-10: every combination by which failures are counted is known in advance, for all lists of statuses and rules.
 func TestPossible_S4_10_hasWhatFailuresHave(t *testing.T) {
 	rules := []classify.Rule{
 		{Status: 418, Class: classify.Permanent, Alert: classify.AlertP1},
@@ -299,7 +299,7 @@ func TestRule_Fault(t *testing.T) {
 	}
 }
 
-// Every category that never passes says why, and no other does.
+// Every category that is never retried gives a reason, and no other does.
 func TestNeverRetried_S3_6_gives_a_reason(t *testing.T) {
 	for _, c := range classify.Categories() {
 		without := strings.Contains(classify.NeverRetried(c), "is no category")

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// A service asks for patience; its answer becomes a failure that says how long.
+// A service asks to wait. The failure has the delay.
 func Example() {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "120")
@@ -29,7 +29,7 @@ func Example() {
 	// Output: retry_after transient http_too_many_requests 2m0s
 }
 
-// What was asked and answered is read off the error where a failure is written down.
+// The request and the answer travel with the error.
 func ExampleRequestOf() {
 	err := classify.WithRequest(
 		classify.Request{Step: "place", Provider: "main", TookMS: 31},

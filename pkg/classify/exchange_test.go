@@ -34,7 +34,7 @@ type numberError int16
 func (e numberError) Error() string         { return fmt.Sprint("kafka ", int16(e)) }
 func (e numberError) KafkaErrorCode() int16 { return int16(e) }
 
-// What was asked and answered is read off the error, however it is wrapped.
+// The request and the answer are found however the error is wrapped.
 func TestExchange_S2_5_travels_with_the_error(t *testing.T) {
 	place := classify.Request{Step: "place", Provider: "main", TookMS: 31}
 	html := classify.Response{Status: 200, ContentType: "text/html", Body: "<html>"}
@@ -147,7 +147,7 @@ func TestParseExchange_refuses_what_it_cannot_read(t *testing.T) {
 	}
 }
 
-// What is read of any text is written in bounds, and what was written once stays as it is.
+// The text of any request or answer is bounded, and a text that was parsed is written unchanged.
 func FuzzExchangeText(f *testing.F) {
 	f.Add(`{"step":"place","method":"GET","url":"https://h/p","took_ms":31,"status":503,"retry_after":"30","body":"<html>"}`)
 	f.Add(`{"sqlstate":"40P01","kafka_error":-1,"topic":"t"}`)
@@ -229,7 +229,7 @@ func TestPublicURL(t *testing.T) {
 	expect.Equal(t, classify.PublicURL(nil), "", "no URL")
 }
 
-// A date is that of the other side's clock. Ours may be ahead of it: an attempt must not come early for that.
+// A date is counted from the other side's clock. Even if our clock is ahead, an attempt must not come early.
 func TestNewHTTPError_S2_2_a_date_is_counted_from_the_clock_that_made_it(t *testing.T) {
 	now := time.Date(2026, 3, 18, 2, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
@@ -255,7 +255,7 @@ func TestNewHTTPError_S2_2_a_date_is_counted_from_the_clock_that_made_it(t *test
 	}
 }
 
-// The errors are those of real connections: the alert of the other side has a type that no other package can name.
+// The errors come from real connections, because the type of the other side's alert is not exported.
 func TestTaxonomy_S4_3_a_server_that_refuses_TLS_will_not_take_it_later(t *testing.T) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	quiet := log.New(io.Discard, "", 0)
@@ -292,8 +292,8 @@ func TestTaxonomy_S4_3_a_server_that_refuses_TLS_will_not_take_it_later(t *testi
 	}
 }
 
-// FuzzOf builds trees of errors: each byte wraps or adds one. Whatever it is, the failure is coherent, and wrapping it
-// once more changes nothing.
+// Each byte wraps or adds an error. For every tree of errors the failure is coherent, and wrapping it once more changes
+// nothing.
 func FuzzOf(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, 503, int64(5))
 	f.Add([]byte{4, 12, 9, 13, 7}, 404, int64(-1))

@@ -33,8 +33,8 @@ func WithRetryAfter(d time.Duration, err error) error {
 	return &classed{error: err, class: RetryAfter, after: max(d, 0)}
 }
 
-// mark applies the outermost mark of the failure's error.
-func mark(f *Failure) {
+// applyMark changes the class and the delay by the outermost mark of the failure's error.
+func applyMark(f *Failure) {
 	var marked *classed
 	if !errors.As(f.Err, &marked) || !slices.Contains(Classes(), marked.class) {
 		return

@@ -20,13 +20,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// kafkaError stands for the errors of Kafka clients.
+// kafkaError stands for errors of Kafka clients.
 type kafkaError int16
 
 func (e kafkaError) Error() string         { return "kafka" }
 func (e kafkaError) KafkaErrorCode() int16 { return int16(e) }
 
-// responseError is what a row of the taxonomy must say, written out a second time by hand.
+// responseError is the expected content of a row of the taxonomy, written a second time by hand.
 type responseError struct {
 	class    classify.Class
 	level    classify.Level
@@ -179,7 +179,7 @@ func TestTaxonomy_S4_3_is_closed(t *testing.T) {
 	}
 }
 
-// S3-3: of all categories the border to the operating system alone blocks, and it is one that is tried again before.
+// S3-3: the only category that blocks is that of the operating system, and it is retried before.
 func TestCategory_S3_3_io_blocks(t *testing.T) {
 	for _, c := range classify.Categories() {
 		expect.That(t, c.Blocks() == (c == classify.CategoryIO) && (!c.Blocks() || c.Retried()), "%s blocks: %v", c, c.Blocks())

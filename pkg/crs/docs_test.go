@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// TestDocs_S1_4_the_page_lists_what_is_supported holds docs/crs.md to the code: it has each system with its method and its accuracy to
-// WGS 84, and each operation and file with its accuracy.
+// docs/crs.md lists every system with its method and its accuracy to WGS 84, and every operation and file with its
+// accuracy.
 func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
 	page := string(must.Get(os.ReadFile("../../docs/crs.md"))(t))
 	world := must.Get(EPSG(4326))(t)
@@ -47,7 +47,7 @@ func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
 	}
 }
 
-// codesOf reads a cell such as "OGC:CRS84, EPSG:4326" or "EPSG:25828-25838".
+// codesOf parses a cell such as "OGC:CRS84, EPSG:4326" or "EPSG:25828-25838".
 func codesOf(cell string) []string {
 	var out []string
 	for code := range strings.SplitSeq(cell, ", ") {
@@ -65,12 +65,12 @@ func codesOf(cell string) []string {
 	return out
 }
 
-// accuracy writes metres as the page does.
+// accuracy formats metres like the page.
 func accuracy(metres float64) string {
 	return strconv.FormatFloat(math.Round(metres*1000)/1000, 'f', -1, 64) + " m"
 }
 
-// Every line of the tables can be read, and says what it should.
+// Every line of the tables can be read and is consistent.
 func TestTables_can_be_read(t *testing.T) {
 	var ranks []int
 	last := 0

@@ -21,7 +21,7 @@ func openGrids(t testing.TB, folder string) *crs.Grids {
 	return must.Get(crs.OpenGrids(folder))(t)
 }
 
-// onlyGrid makes a folder with one of the test files.
+// onlyGrid returns a folder with one of the test files.
 func onlyGrid(t testing.TB, name string) string {
 	t.Helper()
 	raw := must.Get(os.ReadFile(filepath.Join(testGrids, name)))(t)
@@ -44,8 +44,7 @@ type gridVectors struct {
 	Sets map[string][][]float64
 }
 
-// TestGrids_against_PROJ compares shifts by both files, in both directions, in a part
-// that lies in another one and around it.
+// Both files shift like PROJ, in both directions, inside a part that lies in another one and around it.
 func TestGrids_against_PROJ(t *testing.T) {
 	var v gridVectors
 	readJSON(t, "testdata/grids.json", &v)
@@ -68,7 +67,7 @@ func TestGrids_against_PROJ(t *testing.T) {
 	}
 }
 
-// TestOpenGrids lists what a folder has, and leaves alone what it does not know.
+// OpenGrids lists the known files of a folder and ignores the others.
 func TestOpenGrids(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"beta2007.GSB", "readme.txt", "de_adv_BETA2007.tif"} {
@@ -78,7 +77,7 @@ func TestOpenGrids(t *testing.T) {
 		}
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), raw, 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "rdtrans2018.gsb"), 0o700); err != nil { // a folder of that name
+	if err := os.Mkdir(filepath.Join(dir, "rdtrans2018.gsb"), 0o700); err != nil { // a folder with that name
 		t.Fatal(err)
 	}
 	g := openGrids(t, dir)
@@ -114,8 +113,7 @@ func TestOpenGrids_refuses(t *testing.T) {
 	}
 }
 
-// TestGrids_NewTransform_uses_the_grid: the grid takes the place of the parameters in
-// every way that leaves its datum, and the accuracy says so.
+// A grid replaces the parameters in every path that leaves its datum, and the accuracy is that of the grid.
 func TestGrids_NewTransform_uses_the_grid(t *testing.T) {
 	g := openGrids(t, testGrids)
 	for _, c := range []struct {
@@ -140,7 +138,7 @@ func TestGrids_NewTransform_uses_the_grid(t *testing.T) {
 	}
 }
 
-// TestGrids_outside holds both rules: refused, or transformed by parameters.
+// A position outside of the grid is refused or transformed by parameters, as the rule says.
 func TestGrids_outside(t *testing.T) {
 	g := openGrids(t, testGrids)
 	refuse := gridTransform(t, g, "EPSG:4314", "EPSG:4258", crs.OutsideRefuse)
@@ -163,7 +161,7 @@ func TestGrids_outside(t *testing.T) {
 	expect.That(t, px != x || py != y, "inside the grid the parameters are used")
 }
 
-// A missing grid is an error where parameters are not wanted, and names the files.
+// If parameters are not accepted, a missing grid is an error that names the files.
 func TestGrids_missing(t *testing.T) {
 	g := openGrids(t, t.TempDir())
 	for _, c := range []struct {
@@ -189,7 +187,7 @@ func TestGrids_missing(t *testing.T) {
 	}
 }
 
-// The domain is judged before the grid, and what is no number stays refused.
+// The domain is checked before the grid, and numbers that are not finite stay refused.
 func TestGrids_refuse_what_is_no_place(t *testing.T) {
 	tr := gridTransform(t, openGrids(t, testGrids), "EPSG:31467", "EPSG:25832", crs.OutsideParameters)
 	for _, p := range [][2]float64{{math.NaN(), 1}, {math.Inf(1), 5e6}, {1e300, -1e300}, {0, 0}, {3.5e6, 1e7}} {
@@ -209,9 +207,8 @@ func TestKnownGrids(t *testing.T) {
 	}
 }
 
-// TestOSTN15 compares the National Grid with the test points that the Ordnance
-// Survey published with its grid transformation, which is the definition of
-// OSGB36. A grid is what this package does without, so the answer is in metres.
+// The National Grid is compared with the test points that the Ordnance Survey published with its grid transformation,
+// which defines OSGB36. This package does not have that grid, so the result is accurate to metres.
 func TestOSTN15(t *testing.T) {
 	var file struct{ Points [][5]any }
 	readJSON(t, "testdata/ostn15.json", &file)

@@ -48,8 +48,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestLookup_unknown: a name that is not known is an error that lists what is, and
-// is never taken for something else (S1-4).
+// An unknown name is an error and never taken for another name (S1-4).
 func TestLookup_unknown(t *testing.T) {
 	for _, name := range []string{
 		"", " ", "EPSG", "EPSG:", ":4326", "4326", "EPSG:04326", "EPSG:+4326", "EPSG:-4326", "EPSG:4326 foo", "EPSG:4979", "EPSG:900913",
@@ -69,7 +68,7 @@ func TestLookup_unknown(t *testing.T) {
 	}
 }
 
-// TestCodes: the list is whole, and every code of it can be looked up in each form.
+// The list is complete, and Lookup finds every code of it in each form.
 func TestCodes(t *testing.T) {
 	codes := crs.Codes()
 	known := 0
@@ -132,7 +131,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// Each point of the area of use of a projected system is guessed to be of it.
+// Each point in the area of use of a projected system has this system among its candidates.
 func TestGuess_names_the_system_that_it_was(t *testing.T) {
 	for _, set := range readVectors(t) {
 		if mustLookup(t, set.Code).Unit() == crs.Degree {
@@ -147,7 +146,7 @@ func TestGuess_names_the_system_that_it_was(t *testing.T) {
 				found = found || slices.Contains(candidate.Codes, set.Code)
 			}
 			if !found {
-				// The edge of the area in WGS 84 is not quite that of another datum.
+				// The edge of the area in WGS 84 differs slightly from that in another datum.
 				c := mustLookup(t, set.Code)
 				expect.That(t, !c.Contains(p[2], p[3]), "%s does not recognise %v", set.Code, p)
 			}
@@ -155,7 +154,7 @@ func TestGuess_names_the_system_that_it_was(t *testing.T) {
 	}
 }
 
-// The error names what a mistyped, withdrawn or next code may have meant.
+// The error names the systems that a mistyped, withdrawn or neighbouring code may mean.
 func TestLookup_namesTheNearest(t *testing.T) {
 	for name, first := range map[string]string{
 		"EPSG:3785": "EPSG:3857 (WGS 84 / Pseudo-Mercator); docs", "urn:ogc:def:crs:EPSG::4979": "EPSG:4326 (WGS 84); docs", "ESRI:102100": "EPSG:3857 (",
@@ -169,7 +168,7 @@ func TestLookup_namesTheNearest(t *testing.T) {
 }
 
 func TestAxisOrder(t *testing.T) {
-	// Lübeck in three systems, as the name says which coordinate comes first.
+	// Lübeck in three systems; the form of the name decides which coordinate comes first.
 	for _, c := range []struct {
 		from, to       string
 		x, y, toX, toY float64
@@ -255,8 +254,8 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// FuzzForward holds every pair of systems to three promises: no panic, no result
-// that is not finite without an error, and the way back ends at the place where it began.
+// For every pair of systems, Forward does not panic, returns no infinite result without an error, and the inverse
+// returns to the start.
 func FuzzForward(f *testing.F) {
 	codes := crs.Codes()
 	for i, p := range [][2]float64{
@@ -273,8 +272,8 @@ func FuzzForward(f *testing.F) {
 	})
 }
 
-// TestForward_pairs does the same with places that each source does reach: from every
-// system to ten others, by chance but always the same ones.
+// Forward and its inverse agree for places that each source reaches: from every system to ten others, chosen at random
+// but always the same.
 func TestForward_pairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	codes := crs.Codes()
@@ -309,8 +308,8 @@ func holdPromises(t *testing.T, from, to string, x, y float64) {
 	must.That(t, off <= 0.05 || samePlace(t, back.To(), x, y, backX, backY), "%s to %s of %v, %v gives %v, %v, and back is %g m away", from, to, x, y, gotX, gotY, off)
 }
 
-// samePlace reports whether two coordinates of a system are within 0.05 m of each other on the
-// globe: a map of the whole world has both of its edges at the same meridian.
+// samePlace reports whether two coordinates of a system are within 0.05 m of each other on the globe. A map of the whole
+// world has the same meridian at both of its edges.
 func samePlace(t *testing.T, c *crs.CRS, x1, y1, x2, y2 float64) bool {
 	t.Helper()
 	geographic := mustTransform(t, c.Code(), "OGC:CRS84")
@@ -319,8 +318,7 @@ func samePlace(t *testing.T, c *crs.CRS, x1, y1, x2, y2 float64) bool {
 	return err1 == nil && err2 == nil && metres(crs.Degree, lon1, lat1, lon2, lat2) <= 0.05
 }
 
-// nearEdge reports whether a coordinate is so near to the edge of the domain of a
-// system that a micrometre may decide.
+// nearEdge reports whether a coordinate is so close to the edge of the domain that a micrometre may decide.
 func nearEdge(t *testing.T, c *crs.CRS, x, y float64) bool {
 	t.Helper()
 	geographic := must.Get(crs.NewTransform(c, mustLookup(t, "OGC:CRS84")))(t)
@@ -330,7 +328,7 @@ func nearEdge(t *testing.T, c *crs.CRS, x, y float64) bool {
 	return err == nil && (math.Abs(lon-d.MinX) < near || math.Abs(lon-d.MaxX) < near || math.Abs(lat-d.MinY) < near || math.Abs(lat-d.MaxY) < near)
 }
 
-// FuzzLookup holds a name to the promise that it is known or an UnknownError.
+// A name is known, or the error is an UnknownError.
 func FuzzLookup(f *testing.F) {
 	for _, name := range []string{
 		"EPSG:25832", "urn:ogc:def:crs:EPSG::4326", "http://www.opengis.net/def/crs/OGC/1.3/CRS84", "[EPSG:3035]", "", ":", "[", "\xff",

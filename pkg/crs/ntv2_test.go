@@ -36,8 +36,8 @@ func float32Bytes(v float32) []byte {
 	return binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
 }
 
-// TestDecodeNTv2_refuses_damaged_files: each fault is named with its place. What a file only claims to have is refused before it is
-// allocated: 2147483647 nodes would not fit.
+// Each fault is reported with its place. A size that the file only claims is refused before memory is allocated:
+// 2147483647 nodes would not fit.
 func TestDecodeNTv2_refuses_damaged_files(t *testing.T) {
 	good := goodNTv2(t)
 	const (
@@ -88,9 +88,9 @@ func TestDecodeNTv2_refuses_damaged_files(t *testing.T) {
 	}
 }
 
-// A file that is as large as it says is limited all the same.
+// A file that is as large as it claims is limited too.
 func TestDecodeNTv2_limits_the_nodes(t *testing.T) {
-	const side = 4097 // nodes, and nearly four times that is the limit
+	const side = 4097 // nodes; the limit is almost four times that
 	part := func(name string) []byte {
 		head := bytes.Clone(goodNTv2(t)[176 : 176+176])
 		copy(head[8:16], name)
@@ -116,7 +116,7 @@ func (s *sparse) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// A pipe in the folder is refused, and not waited for.
+// A pipe in the folder is refused at once.
 func TestOpenGrids_does_not_wait_for_a_pipe(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "BETA2007.gsb"), 0o600))
@@ -134,8 +134,7 @@ func TestOpenGrids_does_not_wait_for_a_pipe(t *testing.T) {
 	}
 }
 
-// FuzzDecodeNTv2 holds every file to the promise that it is refused, or gives parts
-// that shift no point to something that is not finite.
+// Every file is refused, or has parts that shift no point to a value that is not finite.
 func FuzzDecodeNTv2(f *testing.F) {
 	good := goodNTv2(f)
 	f.Add(good, 9.0, 50.5)
@@ -161,7 +160,7 @@ func FuzzDecodeNTv2(f *testing.F) {
 	})
 }
 
-// What the domain of a system hides is right or NaN, never another place.
+// Outside of the cone, which the domain hides, the result is right or NaN, and never another place.
 func TestKrovak_outside_of_its_cone(t *testing.T) {
 	r, _ := findSystem(5514)
 	p := newProjection("krovak", datum(4156).ellipsoid(), r)
@@ -182,7 +181,7 @@ func TestObliqueStereographic_at_the_poles(t *testing.T) {
 	}
 }
 
-// A grid may lie across the antimeridian, and count its longitudes to either side of it.
+// A grid may lie across the antimeridian, with longitudes counted to either side of it.
 func TestGridPart_across_the_antimeridian(t *testing.T) {
 	values := make([]float32, 2*3*2)
 	for i := range 6 {

@@ -30,8 +30,7 @@ func within(rng *rand.Rand, b crs.Bounds) (x, y float64) {
 	return x, b.MinY + 1e-6 + rng.Float64()*(b.MaxY-b.MinY-2e-6)
 }
 
-// What differs in nothing but the axes or by a null transformation between
-// geographic systems is the same to the last bit.
+// Systems that differ only in their axes or by a null transformation have the same numbers to the last bit.
 func TestForward_identity_is_exact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, pair := range [][2]string{
@@ -62,7 +61,7 @@ func TestForward_refuses(t *testing.T) {
 		name, from, to string
 		x, y           float64
 		reason         crs.Reason
-		message        string // part of it
+		message        string // a part of it
 	}{
 		{"nan", "EPSG:4326", "EPSG:3857", nan, 1, crs.ReasonNonFinite, "NaN, 1 is not finite"},
 		{"infinite", "EPSG:25832", "EPSG:3857", 5e5, -inf, crs.ReasonNonFinite, "-Inf is not finite"},
@@ -74,7 +73,7 @@ func TestForward_refuses(t *testing.T) {
 		{"pole_in_web_mercator", "EPSG:4326", "EPSG:3857", 0, -90, crs.ReasonOutsideTarget, "latitude -85.06 to 85.06"},
 		{"elsewhere", "EPSG:4326", "EPSG:27700", 12, 55, crs.ReasonOutsideTarget, "EPSG:27700 (OSGB36 / British National Grid) does not reach"},
 		{"other_side_of_the_earth", "EPSG:4326", "EPSG:32632", -171, 10, crs.ReasonOutsideTarget, "longitude -21 to 39"},
-		// The formulas are periodic: once round they would give a legal place.
+		// The formulas are periodic: once around, they would return a legal place.
 		{"round_the_meridian", "EPSG:25832", "EPSG:4326", 5e5, 5.5e6 + 39993000, crs.ReasonOutsideSource, ""},
 		{"over_the_pole", "EPSG:32632", "EPSG:4326", 5e5, 20004000 - 5.5e6, crs.ReasonOutsideSource, ""},
 		{"round_the_world", "EPSG:3857", "EPSG:4326", 40075016, 0, crs.ReasonOutsideSource, ""},
@@ -108,7 +107,7 @@ func TestForward_refuses(t *testing.T) {
 	}
 }
 
-// The edge of the world in Web Mercator comes rounded to millimetres, outwards.
+// The edge of the world in Web Mercator is often rounded outwards to millimetres.
 func TestForward_rounded_edge(t *testing.T) {
 	lon, lat, err := mustTransform(t, "EPSG:3857", "EPSG:4326").Forward(20037508.343, -20037508.343)
 	expect.That(t, err == nil && lon == 180 && math.Abs(lat+85.0511287798) <= 1e-8, "got %v, %v, %v", lon, lat, err)
@@ -174,7 +173,7 @@ func TestNewTransform_refuses(t *testing.T) {
 	}
 }
 
-// vectorFile is a file of golden vectors; testdata/vectors.py says what is in it.
+// vectorFile is a file of test vectors; testdata/vectors.py describes it.
 type vectorFile struct {
 	PROJ string      `json:"proj"`
 	EPSG string      `json:"epsg"`
@@ -190,7 +189,7 @@ type vectorSet struct {
 	Wide   [][6]float64 `json:"wide"`
 }
 
-// worstError is the greatest distance to PROJ's result in metres.
+// worstError is the largest distance to the result of PROJ in metres.
 type worstError struct{ forward, inverse float64 }
 
 func readVectors(t testing.TB) []vectorSet {
@@ -236,7 +235,7 @@ func metres(unit crs.Unit, x1, y1, x2, y2 float64) float64 {
 	return math.Hypot(dx, dy)
 }
 
-// into rounds as the vectors were rounded before they went back into PROJ.
+// into rounds as the vectors were rounded before PROJ read them again.
 func into(unit crs.Unit, v float64) float64 {
 	decimals := 3
 	if unit == crs.Degree {
@@ -246,7 +245,7 @@ func into(unit crs.Unit, v float64) float64 {
 	return rounded
 }
 
-// measure returns the worst errors of a code over points, from WGS 84 and back.
+// measure returns the largest errors of a code over points, from WGS 84 and back.
 func measure(t testing.TB, code string, points [][6]float64) worstError {
 	t.Helper()
 	forward, inverse := mustTransform(t, "EPSG:4326", code), mustTransform(t, code, "EPSG:4326")
@@ -263,14 +262,14 @@ func measure(t testing.TB, code string, points [][6]float64) worstError {
 	return w
 }
 
-// The vectors are rounded to a micrometre, of which the error shows 0.7.
+// The vectors are rounded to a micrometre, which causes an error of 0.7.
 const (
 	tolerance     = 2e-6
 	toleranceWide = 5e-6
 )
 
-// TestVectors compares every supported code with PROJ, at 200 points of its area of
-// use in both directions, 60 for a zone of many, and at some far outside it.
+// Every supported code is compared with PROJ at 200 points of its area of use in both directions, at 60 points for a
+// zone of many, and at some points far outside.
 func TestVectors(t *testing.T) {
 	var seen []string
 	for _, set := range readVectors(t) {
@@ -291,14 +290,13 @@ func TestVectors(t *testing.T) {
 		expect.That(t, wide.forward <= toleranceWide && wide.inverse <= toleranceWide, "%s: off by %.3g m forward, %.3g m inverse in its domain", set.Code, wide.forward, wide.inverse)
 	}
 	for _, code := range crs.Codes() {
-		if !slices.Contains(seen, code) && code != "OGC:CRS84" { // which is 4326, see TestLookup
+		if !slices.Contains(seen, code) && code != "OGC:CRS84" { // it equals 4326, see TestLookup
 			t.Errorf("%s has no vectors", code)
 		}
 	}
 }
 
-// TestPairs compares transformations between projected systems, with and without a
-// change of datum on the way.
+// Transformations between projected systems agree with PROJ, with and without a change of datum.
 func TestPairs(t *testing.T) {
 	var file struct {
 		Sets []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// TestDebezium: rows and deletes, with and without schema and envelope.
+// Rows and deletes are read with and without schema and envelope.
 func TestDebezium(t *testing.T) {
 	wkb := base64.StdEncoding.EncodeToString(ewkb(t, geometry.EWKB))
 	row := `{"id":7,"owner":"Keller","geometry":{"wkb":"` + wkb + `","srid":4326}}`
@@ -43,7 +43,7 @@ func TestDebezium(t *testing.T) {
 	}
 }
 
-// TestDebezium_Avro: the same event as Avro.
+// The same event is read from Avro.
 func TestDebezium_Avro(t *testing.T) {
 	s := schema(t, `{"type":"record","name":"Envelope","namespace":"db.public.parcel","fields":[`+
 		`{"name":"before","type":["null",{"type":"record","name":"Value","fields":[{"name":"id","type":"int"},`+
@@ -87,8 +87,7 @@ func TestDebeziumRefuses(t *testing.T) {
 	}
 }
 
-// TestSRID_goes_to_the_gate: the SRID of a row is judged by the transform, as a
-// crs member would be (S1-4).
+// The gate judges the SRID of a row like a crs member (S1-4).
 func TestSRID_goes_to_the_gate(t *testing.T) {
 	for srid, passes := range map[string]bool{"4326": true, "0": true, "999999": false} {
 		value := `{"after":{"id":7,"geometry":{"wkb":"AQEAAAAAAAAAAAAhQAAAAAAAoEdA","srid":` + srid + `}},"op":"c"}`
@@ -99,7 +98,7 @@ func TestSRID_goes_to_the_gate(t *testing.T) {
 	}
 }
 
-// S0-6: the placeholder of a column that the database did not send is refused wherever it stands, and never written.
+// S0-6: a row is refused if a column that is read has the placeholder of a value that the database did not send.
 func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 	const (
 		bytes  = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
@@ -115,7 +114,7 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 	reads := envelope.DebeziumOptions{Reads: func(column string) bool { return column == "area" }}
 	inOne := envelope.Row{Properties: "all", Geometry: "place.geom", ID: "key.no"}
 	for _, c := range []struct {
-		name, columns, want string // want is the path of the value, or else the feature
+		name, columns, want string // want is the path of the value, or the feature
 		debezium            envelope.DebeziumOptions
 		row                 envelope.Row
 	}{
@@ -134,7 +133,7 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 		{"another_placeholder", plain + `"note":"n/a"`, "/note", other, envelope.Row{}},
 		{"another_in_hexadecimal", plain + `"note":"n/a"`, "/note", inHex, envelope.Row{}},
 		{"no_text_as_base64", plain + `"note":"wP/uYQ=="`, "/note", noText, envelope.Row{}},
-		{"no_text_as_signed_bytes", plain + `"note":[-64,-1,-18,97]`, "/note", noText, envelope.Row{}}, // as Java has them
+		{"no_text_as_signed_bytes", plain + `"note":[-64,-1,-18,97]`, "/note", noText, envelope.Row{}}, // bytes are signed in Java
 		{"no_text_as_bytes", plain + `"note":[192,255,238,97]`, "/note", noText, envelope.Row{}},
 		{"no_text_as_text_of_Java", plain + `"note":"\ufffd\ufffd\ufffda"`, "/note", noText, envelope.Row{}},
 		{"nobody_reads_it", unread + plain + `"area":5`, area, reads, envelope.Row{}},
@@ -178,7 +177,7 @@ func transformError(t *testing.T, err error) *transform.Error {
 	return e
 }
 
-// fg writes a JSON-FG feature.
+// fg returns a JSON-FG feature.
 func fg(geometry, more string) string {
 	return `{"type":"Feature","id":"a","conformsTo":["x"],"geometry":` + geometry + `,"properties":null` + more + `}`
 }
@@ -246,8 +245,8 @@ func TestJSONFGRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONFG_fallback: with the word of the config, the geometry stands in for a
-// place that has no form; without a geometry it is refused all the same.
+// With unsupported: geometry, the geometry replaces a place that GeoJSON cannot represent. Without a geometry the
+// feature is refused.
 func TestJSONFG_fallback(t *testing.T) {
 	const point, prism = `{"type":"Point","coordinates":[8.5,47.25]}`, `,"place":{"type":"Prism","base":null}`
 	o := opener(t, envelope.Options{Format: envelope.JSONFG, Unsupported: envelope.UnsupportedGeometry})

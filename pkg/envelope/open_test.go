@@ -17,7 +17,7 @@ import (
 
 var binary = []string{"ce_specversion", "1.0", "ce_id", "7", "ce_source", "/cadastre", "ce_type", "parcel.changed", "ce_subject", "p1", "ce_time", "2026-11-03T04:05:06Z"}
 
-// TestOpen: the format is the pipeline's, or that of the headers.
+// The pipeline names the format, or the headers do.
 func TestOpen(t *testing.T) {
 	const structured = `{"specversion":"1.0","id":"7","source":"/cadastre","type":"parcel.changed","datacontenttype":"application/geo+json","data":` + parcel + `,"traceparent":"x"}`
 	with := func(more ...string) []string { return append(append([]string{}, binary...), more...) }
@@ -50,9 +50,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpen_autoReadsAvroByItsMark: serializers for a schema registry set no
-// header, and no JSON text begins with one of the marks. A header that says
-// something else wins.
+// Serializers for a schema registry set no header, so the mark identifies Avro; no JSON text begins with it. A header
+// that names another format takes precedence.
 func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
 	encoder := must.Get(envelope.NewEventEncoder())(t)
 	feature := must.Get(transformer(t).Decode([]byte(parcel)))(t)
@@ -69,7 +68,7 @@ func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
 	}
 }
 
-// TestOpen_deletes: a null value deletes, in every format.
+// A null value is a delete in every format.
 func TestOpen_deletes(t *testing.T) {
 	for _, format := range envelope.Formats() {
 		c, err := opener(t, envelope.Options{Format: format}).Open(t.Context(), nil, nil)
@@ -124,7 +123,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpen_place: a fault inside of an event is where it is in the record.
+// A fault inside an event has its place in the record.
 func TestOpen_place(t *testing.T) {
 	const value = "{\"specversion\":\"1.0\",\"id\":\"7\",\"source\":\"/c\",\"type\":\"t\",\n \"data\":{\"type\":\"Feature\",\n\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,null]},\"properties\":null}}"
 	_, err := opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"), []byte(value))
@@ -137,7 +136,7 @@ func TestOpen_place(t *testing.T) {
 	}
 }
 
-// TestOpen_leaves_the_record_alone: retries read the same bytes again.
+// Open does not change the record, because retries read the same bytes again.
 func TestOpen_leaves_the_record_alone(t *testing.T) {
 	value := []byte(`{"specversion":"1.0","id":"7","source":"/c","type":"t","data":` + parcel + `}`)
 	before := string(value)
@@ -160,7 +159,7 @@ func TestNewRefuses(t *testing.T) {
 	expect.That(t, err != nil, "no transformer passed")
 }
 
-// C-1: keys as the converters of Kafka Connect write them, and what a path finds in them.
+// C-1: keys are read as the converters of Kafka Connect write them, and paths find their parts.
 func TestKey_C1(t *testing.T) {
 	s := schema(t, `{"type":"record","name":"Key","namespace":"db.public.parcel","fields":[{"name":"id","type":"long"},{"name":"tenant","type":"string"}]}`)
 	o := opener(t, envelope.Options{Registry: registry{1: s}})
@@ -204,7 +203,7 @@ func TestKey_C1(t *testing.T) {
 	}
 }
 
-// features are GeoJSON as the transform writes it.
+// features returns GeoJSON as the transform writes it.
 func features() []string {
 	return []string{
 		parcel,
@@ -216,7 +215,7 @@ func features() []string {
 	}
 }
 
-// TestEvent: a feature goes through Avro and is the same, in either framing.
+// A feature survives a round trip through Avro, in either framing.
 func TestEvent(t *testing.T) {
 	tr := transformer(t)
 	encoder := must.Get(envelope.NewEventEncoder())(t)
@@ -236,7 +235,7 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// TestEventRefuses: what the schema allows and GeoJSON does not.
+// Some events fit the schema but cannot be GeoJSON.
 func TestEventRefuses(t *testing.T) {
 	encoder := must.Get(envelope.NewEventEncoder())(t)
 	member := func(name string, value any) map[string]any { return map[string]any{"name": name, "value": value} }
@@ -267,7 +266,7 @@ func TestEventRefuses(t *testing.T) {
 	}
 }
 
-// TestEvent_inAnotherSystem: the schema says WGS 84, so nothing else is written with it.
+// The schema promises WGS 84, so no other system is written with it.
 func TestEvent_inAnotherSystem(t *testing.T) {
 	encoder, err := envelope.NewEventEncoder()
 	must.Do(t, err)
@@ -278,7 +277,7 @@ func TestEvent_inAnotherSystem(t *testing.T) {
 	expect.That(t, got.Code == classify.CodeUnknownCRS && got.Stage == classify.StageEncode, "got %+v", got)
 }
 
-// A schema with the name of the published event and other fields is no reason to lose what those hold.
+// A schema with the name of the published event but other fields is refused, so that no field is lost.
 func TestEvent_S0_8_otherFieldsUnderItsName(t *testing.T) {
 	const begin = `{"type":"record","name":"FeatureEvent","namespace":"switchback.v1","fields":[{"name":"id","type":"string"},{"name":"bbox","type":"null"},`
 	for path, c := range map[string]struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// rowSchema is a row whose geometry has a type.
+// rowSchema returns the schema of a row whose geometry has a type.
 func rowSchema(geometryType string) string {
 	return `{"type":"record","name":"Parcel","namespace":"geo","fields":[{"name":"id","type":"long"},{"name":"geometry","type":` + geometryType + `},` +
 		`{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"area","type":["null",{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}]}]}`
@@ -38,7 +38,7 @@ func rowOf(geometry any) map[string]any {
 	return map[string]any{"id": int64(9007199254740993), "geometry": geometry, "at": int64(1793678706789), "area": goavro.Union("bytes", []byte{0x04, 0xe2})}
 }
 
-// ewkb is POINT Z (8.5 47.25 440) in some form, with SRID 4326 where the form has one.
+// ewkb returns POINT Z (8.5 47.25 440) in a format, with SRID 4326 if the format has one.
 func ewkb(t testing.TB, format geometry.Format) []byte {
 	t.Helper()
 	switch format {
@@ -61,7 +61,7 @@ func ewkb(t testing.TB, format geometry.Format) []byte {
 	return data
 }
 
-// TestAvroRow: a geometry in every form, in both framings, and values exactly.
+// A geometry is read in every form and in both framings, and values stay exact.
 func TestAvroRow(t *testing.T) {
 	const want = `{"type":"Feature","id":9007199254740993,"geometry":{"type":"Point","coordinates":[8.5,47.25,440]},` +
 		`"properties":{"at":"2026-11-03T04:05:06.789Z","area":"12.50"}}`
@@ -92,7 +92,7 @@ func TestAvroRow(t *testing.T) {
 	}
 }
 
-// TestAvroRow_columns: paths, a column that holds the properties, none at all.
+// Columns may be paths, one column may hold the properties, and columns may be missing.
 func TestAvroRow_columns(t *testing.T) {
 	s := schema(t, `{"type":"record","name":"R","fields":[{"name":"key","type":{"type":"record","name":"K","fields":[{"name":"no","type":"string"}]}},`+
 		`{"name":"shape","type":["null","string"]},{"name":"attributes","type":["null",{"type":"map","values":"int"}]}]}`)
@@ -157,8 +157,7 @@ func TestAvroRefuses(t *testing.T) {
 	}
 }
 
-// TestAvro_registry: what the registry answers is passed on as it is, and a
-// record that needs one is refused where there is none.
+// Errors of the registry are returned unchanged, and a record that needs a registry is refused if there is none.
 func TestAvro_registry(t *testing.T) {
 	value := envelope.AppendConfluent(nil, 503)
 	_, err := opener(t, envelope.Options{Format: envelope.Avro, Registry: registry{}}).Open(t.Context(), nil, value)
@@ -167,7 +166,7 @@ func TestAvro_registry(t *testing.T) {
 	refused(t, err, classify.CodeSchemaUnknown, "schema_id", "", "schema_registry.url")
 }
 
-// TestCloudEvent_of_Avro: the data content type says what the event carries.
+// The data content type names the format of the event's data.
 func TestCloudEvent_of_Avro(t *testing.T) {
 	s := schema(t, rowSchema(`"string"`))
 	o := opener(t, envelope.Options{Format: envelope.Auto, Row: envelope.Row{GeometryFormat: "wkt"}, Registry: registry{7: s}})
@@ -186,8 +185,8 @@ func TestCloudEvent_of_Avro(t *testing.T) {
 	}
 }
 
-// TestRow_S1_4_crsOfAGeometry: PostGIS writes the system into the geometry (ST_AsGeoJSON does by default), and what it says there
-// is judged as anywhere else: left out, coordinates would be taken for those of another system.
+// PostGIS writes the system into the geometry (by default in ST_AsGeoJSON). It is judged like any other declared system;
+// otherwise its coordinates would be read in the wrong one.
 func TestRow_S1_4_crsOfAGeometry(t *testing.T) {
 	for name, passes := range map[string]bool{"EPSG:4326": true, "EPSG:4258": false, "EPSG:25832": false, "EPSG:1": false} {
 		geometry := `{"type":"Point","crs":{"type":"name","properties":{"name":"` + name + `"}},"coordinates":[8.5,47.25]}`
@@ -202,10 +201,10 @@ func TestRow_S1_4_crsOfAGeometry(t *testing.T) {
 	}
 }
 
-// registry is a schema registry of a few schemas.
+// registry is a schema registry with a few schemas.
 type registry map[int]*avro.Schema
 
-// errRegistry stands for a registry that does not answer.
+// errRegistry is the error of a registry that does not answer.
 var errRegistry = errors.New("the registry does not answer")
 
 func (r registry) SchemaByID(_ context.Context, id int) (*avro.Schema, error) {
@@ -234,7 +233,7 @@ func schema(t testing.TB, text string) *avro.Schema {
 	return must.Get(avro.Parse(text))(t)
 }
 
-// pairs makes headers of names and values.
+// pairs returns headers for names and values.
 func pairs(all ...string) []kgo.RecordHeader {
 	var out []kgo.RecordHeader
 	for i := 0; i+1 < len(all); i += 2 {
@@ -243,7 +242,7 @@ func pairs(all ...string) []kgo.RecordHeader {
 	return out
 }
 
-// text is the GeoJSON of what was opened, or what else it is.
+// text returns the GeoJSON of an opened record, or a description of anything else.
 func text(t testing.TB, c envelope.Content) string {
 	t.Helper()
 	if c.Delete {
@@ -266,8 +265,7 @@ func refused(t *testing.T, err error, code classify.Code, rule, path, says strin
 
 const parcel = `{"type":"Feature","id":"p1","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"n":9007199254740993}}`
 
-// hold opens a record and holds the result to what is promised: an error with
-// everything in it, a delete, or a feature that has a text.
+// hold opens a record and checks the result: a complete error, a delete, or a feature that can be written.
 func hold(t *testing.T, o *envelope.Opener, headers []kgo.RecordHeader, value []byte) {
 	t.Helper()
 	c, err := o.Open(t.Context(), headers, value)
@@ -291,7 +289,7 @@ func hold(t *testing.T, o *envelope.Opener, headers []kgo.RecordHeader, value []
 	}
 }
 
-// FuzzSplit: FeatureCollections of every JSON format.
+// FeatureCollections of every JSON format are split.
 func FuzzSplit(f *testing.F) {
 	collection := `{"type":"FeatureCollection","coordRefSys":"[EPSG:4326]","features":[` + parcel + `,` + fg("null", `,"place":{"type":"Point","coordinates":[47.25,8.5]}`) + `]}`
 	f.Add("application/geo+json", []byte(collection))
@@ -329,7 +327,7 @@ func FuzzDebezium(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value []byte) { hold(t, o, nil, value) })
 }
 
-// FuzzAvro: rows with every form of a geometry, and the published event.
+// Rows with every form of a geometry and the published event are read.
 func FuzzAvro(f *testing.F) {
 	encoder := must.Get(envelope.NewEventEncoder())(f)
 	text, raw := schema(f, rowSchema(`"string"`)), schema(f, rowSchema(`"bytes"`))

@@ -17,17 +17,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// DefaultUnavailableValue is the placeholder of Debezium's unavailable.value.placeholder unless the connector names another.
+// DefaultUnavailableValue is the default of Debezium's unavailable.value.placeholder.
 const DefaultUnavailableValue = "__debezium_unavailable_value"
 
-// placeholder finds the values that a Debezium connector puts in place of columns which the database did not send, such as an
+// placeholder finds the values that a Debezium connector writes for columns that the database did not send, such as an
 // unchanged TOASTed column of PostgreSQL (Debezium, PostgreSQL connector, "Toasted values").
 type placeholder struct {
 	bytes []byte
-	texts []string // the forms of it as a text: see newPlaceholder
+	texts []string // its forms as text; see newPlaceholder
 }
 
-// newPlaceholder reads the placeholder as the connector's configuration has it: a text, or bytes behind "hex:".
+// newPlaceholder reads the placeholder as in the connector's configuration: a text, or bytes after "hex:".
 func newPlaceholder(configured string) (placeholder, error) {
 	value := []byte(configured)
 	if digits, isHex := strings.CutPrefix(configured, "hex:"); isHex {
@@ -39,7 +39,7 @@ func newPlaceholder(configured string) (placeholder, error) {
 	if len(value) == 0 {
 		return placeholder{}, errors.New("it is empty")
 	}
-	text := string([]rune(string(value))) // as a Java string: U+FFFD in place of bytes that are no UTF-8
+	text := string([]rune(string(value))) // as a Java string: U+FFFD for bytes that are not UTF-8
 	return placeholder{bytes: value, texts: []string{
 		text, nameUUID(value), base64.StdEncoding.EncodeToString(value), base64.URLEncoding.EncodeToString(value), base64.RawURLEncoding.EncodeToString(value),
 		hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), `\x` + hex.EncodeToString(value),
@@ -47,16 +47,16 @@ func newPlaceholder(configured string) (placeholder, error) {
 	}}, nil
 }
 
-// nameUUID returns the UUID that the connector writes into arrays of UUIDs: Java's UUID.nameUUIDFromBytes (RFC 9562, version 3,
-// without a namespace).
+// nameUUID returns the UUID that the connector writes into arrays of UUIDs: Java's UUID.nameUUIDFromBytes (RFC 9562,
+// version 3, without a namespace).
 func nameUUID(value []byte) string {
 	id := md5.Sum(value) //nolint:gosec // the UUID is a name, and keeps no secret
 	id[6], id[8] = id[6]&0x0f|0x30, id[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// find returns the JSON pointer, below a value, of the first placeholder in it. Connectors write it as a text, as bytes, as a UUID,
-// as the only name and value of a map, and as the numbers of its bytes in an array of numbers.
+// find returns the JSON pointer, below a value, of the first placeholder in it. Connectors write it as a text, as bytes,
+// as a UUID, as the only name and value of a map, and as the numbers of its bytes in an array of numbers.
 func (p *placeholder) find(v transform.Value) (path string, found bool) {
 	switch v.Kind() {
 	case transform.KindString:
@@ -83,12 +83,12 @@ func (p *placeholder) find(v transform.Value) (path string, found bool) {
 				return string(jsontext.Pointer("").AppendToken(member.Name)) + below, true
 			}
 		}
-	default: // a boolean, a number or null is none
+	default: // a boolean, a number or null is not a placeholder
 	}
 	return "", false
 }
 
-// isBytes reports whether an array of numbers has the bytes of the placeholder, with the sign that a byte has in Java or without.
+// isBytes reports whether an array holds the bytes of the placeholder as numbers, signed as in Java or unsigned.
 func (p *placeholder) isBytes(items []transform.Value) bool {
 	if len(items) != len(p.bytes) {
 		return false
@@ -102,8 +102,8 @@ func (p *placeholder) isBytes(items []transform.Value) bool {
 	return true
 }
 
-// available returns a row without the columns that were not sent and that nobody reads. It refuses a row in which another column
-// was not sent: the placeholder is no value, and would overwrite the column.
+// available returns a row without the columns that the database did not send and nobody reads. It refuses a row in which
+// another column was not sent, because the placeholder would overwrite the real value.
 func (o *Opener) available(row transform.Value, path string) (transform.Value, error) {
 	var unread []string
 	for _, column := range row.Members() {

@@ -21,7 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
-// origin is the position 0 0 in hexadecimal; the others are single ordinates.
+// origin is the position 0 0 in hexadecimal. The others are single ordinates.
 const (
 	origin = "00000000000000000000000000000000"
 	one    = "000000000000f03f"
@@ -106,7 +106,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestLimits: each limit holds in both kinds of format.
+// Each limit holds in both kinds of format.
 func TestLimits(t *testing.T) {
 	const text = "MULTILINESTRING ((0 0, 1 1), (2 2, 3 3), (4 4, 5 5))"
 	binary := must.Get(geometry.Append(nil, geometry.WKB, decode(t, geometry.WKT, text)))(t)
@@ -127,7 +127,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestReadsWhatWritersVary: forms beside the one that is written here. With the word of the config, M is read and left out.
+// Forms that other writers use are read too. With DropMeasures, M is read and dropped.
 func TestReadsWhatWritersVary(t *testing.T) {
 	for _, c := range []struct {
 		format     geometry.Format
@@ -192,7 +192,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// roundTrip decodes hostile bytes and holds the result to what is promised.
+// roundTrip decodes hostile bytes and checks the result.
 func roundTrip(t *testing.T, format geometry.Format, data []byte) {
 	t.Helper()
 	before := slices.Clone(data)
@@ -211,7 +211,7 @@ func roundTrip(t *testing.T, format geometry.Format, data []byte) {
 	must.That(t, err == nil && same(g, again), "%+v became %x, and that %+v, %v", g, out, again, err)
 }
 
-// FuzzWKB: an error, or a geometry that reads back as itself. Never a panic.
+// The result is an error, or a geometry that reads back as itself. Decode never panics.
 func FuzzWKB(f *testing.F) { fuzzBinary(f, geometry.WKB) }
 
 // FuzzEWKB is FuzzWKB for the extended dialect.
@@ -241,7 +241,7 @@ func FuzzWKT(f *testing.F) {
 	})
 }
 
-// What Debezium and PostGIS send: extended well-known binary, with the SRID inside.
+// Debezium and PostGIS send extended well-known binary with the SRID inside.
 func ExampleDecode() {
 	g, err := geometry.Decode(geometry.EWKBHex, []byte("01010000A0E6100000000000000000214000000000008047400000000000007B40"), geometry.Limits{})
 	fmt.Println(g.Shape, g.Z, g.SRID, err)
@@ -260,7 +260,7 @@ func ExampleAppend() {
 	// 01010000A0E6100000000000000000214000000000008047400000000000007B40 <nil>
 }
 
-// vector is one geometry as GEOS writes it; testdata/vectors.py makes them.
+// vector is one geometry as GEOS writes it; testdata/vectors.py creates them.
 type vector struct {
 	Text        string `json:"text"`
 	WKT         string `json:"wkt"`
@@ -280,7 +280,7 @@ func vectors(t testing.TB) []vector {
 	return file.Vectors
 }
 
-// same compares geometries, where NaN is NaN.
+// same compares geometries and treats NaN as equal to NaN.
 func same(a, b geometry.Geometry) bool {
 	return a.SRID == b.SRID && reflect.DeepEqual(settled(a), settled(b))
 }
@@ -320,8 +320,7 @@ func withoutNaN(shape orb.Geometry) orb.Geometry {
 	return shape
 }
 
-// TestVectors: what GEOS writes is read as the same geometry in every dialect,
-// and written with the same bytes.
+// The output of GEOS is read as the same geometry in every dialect, and written with the same bytes.
 func TestVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.Text, func(t *testing.T) {

@@ -16,23 +16,21 @@ import (
 //	change   count times:
 //	  key      12 bytes
 //	  content   8 bytes
-//	  at       varint, Unix seconds 0 to 2^32-1, less the change before
-//	  offset   varint, less the change before
-//	  version  varint, less the change before
+//	  at       varint, Unix seconds 0 to 2^32-1, as a difference
+//	  offset   varint, as a difference
+//	  version  varint, as a difference
 //
-// "Less the change before" is a difference of 64 bits that wraps, and the one
-// before the first change is all zero. Varints are those of encoding/binary,
-// signed ones in zigzag form, each in its shortest form, so that one list of
-// changes has one text.
+// A difference is that to the previous change, in 64 bits that wrap. The change before the first one is all zero. Varints
+// are those of encoding/binary, signed ones in zigzag form, each in its shortest form. Therefore a list of changes has
+// only one text.
 const changesVersion = 1
 
-// The sizes of one change in a packed record, in bytes. 24 is usual where the
-// version is the source offset, 28 where it is a time in nanoseconds.
+// The sizes of one change in a packed record, in bytes. It usually takes 24 if the version is the source offset, and 28 if
+// it is a time in nanoseconds.
 const (
 	minChangeSize = len(KeyHash{}) + len(Applied{}.Content) + 3
-	// MaxChangeSize is what one change takes at most, and what a packed record
-	// takes besides its changes is less than it. So n changes fit into
-	// (n+1)*MaxChangeSize bytes, whatever they are.
+	// MaxChangeSize is the largest size of one change. The rest of a packed record is smaller, so any n changes fit into
+	// (n+1)*MaxChangeSize bytes.
 	MaxChangeSize = len(KeyHash{}) + len(Applied{}.Content) + 5 + 2*binary.MaxVarintLen64
 )
 

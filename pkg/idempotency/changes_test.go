@@ -17,8 +17,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// readChanges is a second reader of packed records, written from the layout
-// alone, without a thought for speed or for what is not canonical.
+// readChanges is a second, simple reader of packed records, written from the layout alone. It does not check that a
+// record is canonical.
 func readChanges(value []byte) (changes []Change, err error) {
 	in := bytes.NewReader(value)
 	if format, err := in.ReadByte(); err != nil || format != 1 {
@@ -43,7 +43,7 @@ func readChanges(value []byte) (changes []Change, err error) {
 	return changes, err
 }
 
-// sameAs fails when the ledger holds anything but the changes' last ones.
+// sameAs fails if the ledger does not hold exactly the last change of each key.
 func sameAs(t *testing.T, l *Ledger, changes []Change) {
 	t.Helper()
 	want := map[KeyHash]Applied{}
@@ -139,7 +139,7 @@ func TestRestore_refuses(t *testing.T) {
 	}
 }
 
-// The topic keeps more than the window; what is too old takes no memory.
+// The topic keeps records for longer than the window. Keys that have left the window take no memory.
 func TestRestore_sweeps_what_left_the_window(t *testing.T) {
 	l := NewLedger(time.Hour, 0)
 	for batch := range 1000 {
@@ -156,8 +156,8 @@ func TestRestore_sweeps_what_left_the_window(t *testing.T) {
 	}
 }
 
-// FuzzRestore: an error and nothing noted, or exactly the changes, of which
-// these bytes are the one text; and memory in proportion to the bytes.
+// Restore returns an error and notes nothing, or it notes exactly the changes. The bytes are then the only text of these
+// changes. The memory is in proportion to the bytes.
 func FuzzRestore(f *testing.F) {
 	for n := range 4 {
 		f.Add(AppendChanges(nil, randomChanges(rand.New(rand.NewPCG(uint64(n), 2)), n)))

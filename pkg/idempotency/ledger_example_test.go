@@ -7,8 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// An event that equals the last one applied for its key is a duplicate; one
-// that equals an earlier one is a change back.
+// An event that equals the last one applied for its key is a duplicate. One that equals an earlier one is a change back.
 func ExampleLedger() {
 	ledger := idempotency.NewLedger(24*time.Hour, 1_000_000)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

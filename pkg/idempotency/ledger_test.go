@@ -14,12 +14,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// start is when the tests begin; the ledger has no clock but theirs.
+// start is the time at which the tests begin. The ledger has no clock of its own.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func keyOf(i int) KeyHash { return HashKey(binary.BigEndian.AppendUint64(nil, uint64(i))) }
 
-// appliedAt is a value that only fits its own i.
+// appliedAt returns a value that is different for every i.
 func appliedAt(i int, at time.Time) Applied {
 	a := Applied{Version: int64(i) * -7919, Offset: int64(i), At: at}
 	binary.BigEndian.PutUint64(a.Content[:], uint64(i)*0x9e3779b97f4a7c15)
@@ -111,7 +111,7 @@ func TestLedger_window(t *testing.T) {
 	}
 }
 
-// One time from a broken clock must not keep all that came after it.
+// A single time from a wrong clock must not keep all later keys in memory.
 func TestLedger_sweeps_behind_a_time_out_of_order(t *testing.T) {
 	const keys = 5000
 	l := NewLedger(time.Hour, 0)
@@ -128,7 +128,7 @@ func TestLedger_sweeps_behind_a_time_out_of_order(t *testing.T) {
 	checkLedger(t, l)
 }
 
-// checkLedger proves that list, table and entries tell of the same keys.
+// checkLedger checks that the list, the table and the entries hold the same keys.
 func checkLedger(t *testing.T, l *Ledger) {
 	t.Helper()
 	before, count := uint32(none), 0
@@ -145,7 +145,7 @@ func checkLedger(t *testing.T, l *Ledger) {
 	checkTable(t, l)
 }
 
-// checkTable proves that every figure of the table is what a count gives.
+// checkTable checks every counter of the table.
 func checkTable(t *testing.T, l *Ledger) {
 	t.Helper()
 	d := &l.table
@@ -187,7 +187,7 @@ func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
 	return keys
 }
 
-// bytesPerKey fails when the ledger is larger than it may be at its size.
+// bytesPerKey fails if the ledger is larger than allowed at its size.
 func bytesPerKey(t *testing.T, l *Ledger) float64 {
 	t.Helper()
 	per := float64(l.Bytes()) / float64(l.Len())
@@ -195,7 +195,7 @@ func bytesPerKey(t *testing.T, l *Ledger) float64 {
 	return per
 }
 
-// Every size on the way up and down is looked at, not a chosen few.
+// The limit holds at every size while the ledger grows and shrinks.
 func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
 	const keys = 300_000
 	l := NewLedger(time.Hour, 0)
@@ -208,14 +208,14 @@ func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
 	}
 	checkLedger(t, l)
 	later := start.Add(2 * time.Hour)
-	for l.Len() > 10_000 { // each call sweeps some of what has left the window, and never many
+	for l.Len() > 10_000 { // each call sweeps a few of the keys that have left the window
 		before := l.Len()
 		l.Last(keyOf(-1), later)
 		must.That(t, before > l.Len() && before <= l.Len()+sweepSteps+1, "a call removed %d keys", before-l.Len())
 		worstDown = max(worstDown, bytesPerKey(t, l))
 	}
 	checkLedger(t, l)
-	for i := range keys / 2 { // the freed memory is used again
+	for i := range keys / 2 { // the freed memory is reused
 		l.Note(keyOf(-i), appliedAt(i, later))
 		bytesPerKey(t, l)
 	}
@@ -228,13 +228,13 @@ func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
 	t.Logf("worst bytes per key: %.2f growing, %.2f shrinking", worstUp, worstDown)
 }
 
-// model is the ledger as anybody would write it first: a map and a list.
+// model is the simplest implementation of a ledger: a map and a list.
 type model struct {
 	window  time.Duration
 	maxKeys int
 	last    map[KeyHash]Applied
-	order   []KeyHash        // oldest note first
-	left    map[KeyHash]bool // out of the window at some now since its last note
+	order   []KeyHash        // the oldest note first
+	left    map[KeyHash]bool // keys that were out of the window at some time since their last note
 }
 
 func newModel(window time.Duration, maxKeys int) *model {
@@ -250,7 +250,7 @@ func (m *model) note(k KeyHash, a Applied) {
 
 func (m *model) expired(k KeyHash, now time.Time) bool { return now.Sub(m.last[k].At) > m.window }
 
-// pass says which keys a ledger may have swept by now.
+// pass records which keys a ledger may have swept by now.
 func (m *model) pass(now time.Time) {
 	for k := range m.last {
 		if m.expired(k, now) {
@@ -259,7 +259,7 @@ func (m *model) pass(now time.Time) {
 	}
 }
 
-// must and may say whether a key must or may be known.
+// must reports whether a key must be known, and whether it may be known.
 func (m *model) must(k KeyHash, now time.Time) (must, may bool) {
 	if _, noted := m.last[k]; !noted || m.expired(k, now) {
 		return false, false
@@ -269,10 +269,9 @@ func (m *model) must(k KeyHash, now time.Time) (must, may bool) {
 	return inNumber && !m.left[k], true
 }
 
-// TestLedger_as_its_model drives a ledger and its model side by side. With a
-// clock that only goes on, they agree exactly. With one that jumps, a key may
-// have been swept at a later time than the present one, and a key beyond the
-// limit may live on in the room of a swept one; whatever is known is right.
+// A ledger and its model get the same calls. They agree exactly while the clock only moves forward. If the clock jumps,
+// a key may have been swept at a time later than the present one, and a key beyond the limit may still be known because
+// a swept key left room. Whatever the ledger knows is right.
 func TestLedger_as_its_model(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -307,7 +306,7 @@ func drive(t *testing.T, r *rand.Rand, keys, maxKeys int, jumps bool) {
 			l.Note(k, a)
 			m.note(k, a)
 		} else {
-			if jumps { // without, what has left the window stays out of it
+			if jumps { // with a monotonic clock, a key that has left the window stays outside
 				m.pass(now)
 			}
 			got, known := l.Last(k, now)
@@ -323,8 +322,7 @@ func drive(t *testing.T, r *rand.Rand, keys, maxKeys int, jumps bool) {
 	checkLedger(t, l)
 }
 
-// The table itself, with enough keys for hundreds of segments that split and
-// merge, against a plain map.
+// The table agrees with a plain map, with enough keys for hundreds of segments that split and merge.
 func TestLedger_as_a_plain_map_at_size(t *testing.T) {
 	const keys = 150_000
 	r := rand.New(rand.NewPCG(7, 7))
@@ -332,7 +330,7 @@ func TestLedger_as_a_plain_map_at_size(t *testing.T) {
 	for i := range 2 * keys {
 		k := r.IntN(keys)
 		if r.IntN(4) == 0 {
-			l.Forget(keyOf(k)) // it may not be known
+			l.Forget(keyOf(k)) // it may be unknown already
 			delete(want, k)
 			continue
 		}

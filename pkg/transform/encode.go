@@ -10,15 +10,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
 )
 
-// Encode writes a feature as GeoJSON (RFC 7946), compact and byte-stable: one
-// feature has one text, and the text of what it decodes to is the same again.
-// The members are type, id (when there is one), crs (of GeoJSON 2008, when the
-// system is not WGS 84), bbox (when there is one), geometry, properties and the foreign members, properties and foreign members
-// in their order. Coordinates are written in the shortest form that reads back
-// as the same double, other numbers with the digits that they came with.
+// Encode writes a feature as compact GeoJSON (RFC 7946). The text is stable: a feature has one text, and the feature
+// decoded from it has the same text. The members are type, id, crs (of GeoJSON 2008, if the system is not WGS 84), bbox,
+// geometry, properties and the foreign members; id and bbox are left out if there are none. Properties and foreign
+// members keep their order. Coordinates are written in the shortest form that reads back as the same double, and other
+// numbers with their original digits.
 //
-// The errors are [*Error] of the encode stage: a geometry, set by hand, that
-// RFC 7946 has no form for, or a text that exceeds [Limits.MaxOutputBytes].
+// The errors are [*Error] of the encode stage: a geometry, set by hand, that RFC 7946 cannot represent, or a text that
+// exceeds [Limits.MaxOutputBytes].
 func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 	buffer, _ := t.texts.Get().(*[]byte)
 	if buffer == nil {
@@ -75,7 +74,7 @@ func (t *Transformer) appendFeature(dst []byte, f *Feature) ([]byte, error) {
 	return e.out, nil
 }
 
-// sizeOf guesses how long the text of a feature is.
+// sizeOf estimates the length of a feature's text.
 func sizeOf(f *Feature) int { return 192 + 28*f.Geometry.Positions() + 40*len(f.Properties) }
 
 // encoder appends the parts of a feature and records the first value that has no GeoJSON form.
@@ -147,8 +146,7 @@ func (e *encoder) line(points []orb.Point) {
 	e.out = append(e.out, ']')
 }
 
-// positions appends positions with commas between them, each with its height when
-// it has one.
+// positions appends positions with commas between them, each with its height if it has one.
 func (e *encoder) positions(points []orb.Point) {
 	dst := e.out
 	for i, p := range points {
@@ -186,7 +184,7 @@ func (e *encoder) numbers(numbers ...float64) {
 
 func (e *encoder) number(n float64) { e.out = e.appendNumber(e.out, n) }
 
-// appendNumber appends a number, and records one that has no GeoJSON form.
+// appendNumber appends a number, and records a number that has no GeoJSON form.
 func (e *encoder) appendNumber(dst []byte, n float64) []byte {
 	if short, ok := numbers.AppendShort(dst, n); ok {
 		return short
@@ -198,7 +196,7 @@ func (e *encoder) appendNumber(dst []byte, n float64) []byte {
 	return numbers.AppendFloat(dst, n)
 }
 
-// appendArray appends a JSON array of what each appends.
+// appendArray appends a JSON array. each appends one element.
 func appendArray[T any](e *encoder, elements []T, each func(*encoder, T)) {
 	e.out = append(e.out, '[')
 	for i, element := range elements {

@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
-// Error is why a record cannot go on, in words for the person who has to fix it. Every error that a [Transformer]
-// returns for a record is one. It is permanent and concerns this record alone.
+// Error is the fault of one record, in words for the person who has to fix it. Every error that a [Transformer] returns
+// for a record is an Error. It is permanent and concerns this record alone.
 type Error struct {
 	// Code is the failure's code, a bounded metric label.
 	Code classify.Code
@@ -25,8 +25,7 @@ type Error struct {
 	// and logs should too.
 	Value string
 
-	// Rule is the rule that was broken: a word of [Rules], or the mapping rule
-	// by its place in the config, such as "fields[2]".
+	// Rule is the broken rule: a word of [Rules], or the place of a mapping rule in the config, such as "fields[2]".
 	Rule string
 
 	// RuleLine is the line of the mapping rule in the pipeline file if [Config.Lines] has it, otherwise 0.
@@ -69,8 +68,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// FailureCode returns the code; with [Error.FailureStage] it makes an Error a
-// classify.Coded.
+// FailureCode returns the code. With [Error.FailureStage] it makes an Error a classify.Coded.
 func (e *Error) FailureCode() classify.Code { return e.Code }
 
 // FailureStage returns the stage.

@@ -23,8 +23,7 @@ type Feature struct {
 	// Properties are the properties in their order; nil when they are null.
 	Properties []Member
 
-	// Foreign are the members that RFC 7946 does not define (section 6.1), in
-	// their order.
+	// Foreign are the members that RFC 7946 does not define (section 6.1), in their order.
 	Foreign []Member
 
 	// Violation is the rule that the geometry of a mapped feature breaks, if `validity: flag` or `output_validity: flag`
@@ -35,15 +34,14 @@ type Feature struct {
 	// [Transformer.Encode] writes it.
 	CRS string
 
-	crs            []string // names under crs members (GeoJSON 2008); Gate checks them
+	crs            []string // names in crs members (GeoJSON 2008); Gate checks them
 	geometryMember string   // the first foreign member of the geometry, which is dropped; Gate checks it
 }
 
 // Geometry is a geometry in the plane, with its heights beside it.
 type Geometry struct {
-	// Shape has the longitudes and latitudes. It is nil for a null geometry,
-	// and otherwise one of orb.Point, orb.MultiPoint, orb.LineString,
-	// orb.MultiLineString, orb.Polygon, orb.MultiPolygon, orb.Collection.
+	// Shape has the longitudes and latitudes. It is nil for a null geometry, and otherwise one of orb.Point,
+	// orb.MultiPoint, orb.LineString, orb.MultiLineString, orb.Polygon, orb.MultiPolygon, orb.Collection.
 	Shape orb.Geometry
 
 	// Z has the third ordinate of every position in writing order, because orb has only two ordinates. It is NaN for a
@@ -57,7 +55,7 @@ func (g Geometry) IsNull() bool { return g.Shape == nil }
 // Type returns the geometry's type, or "" for a null geometry.
 func (g Geometry) Type() GeometryType { return typeOf(g.Shape) }
 
-// typeOf returns the RFC's name of an orb type.
+// typeOf returns the name of an orb type in RFC 7946.
 func typeOf(shape orb.Geometry) GeometryType {
 	switch shape.(type) {
 	case orb.Point:
@@ -130,8 +128,8 @@ func (f *Feature) BBoxString() string {
 	return string(text)
 }
 
-// Property returns a property by its exact name, or else by a dotted path into
-// nested objects and arrays: "owner.address.city", "tags.0".
+// Property returns a property by its exact name, or by a dotted path into nested objects and arrays:
+// "owner.address.city", "tags.0".
 func (f *Feature) Property(path string) (Value, bool) {
 	if found := lookup(f.Properties, path, "."); found != nil {
 		return *found, true

@@ -7,8 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
-// RFC 7946 section 3.1.6 wants exterior rings counter-clockwise and holes clockwise. Nearly all published data is the
-// other way, so winding is corrected and never a reason to refuse.
+// RFC 7946 section 3.1.6 asks for counterclockwise exterior rings and clockwise holes. Almost all published data is
+// wound the other way, so winding is corrected and is never a reason to refuse.
 
 // runsWrong reports whether a ring must be reversed. A ring without area stays as it is.
 func runsWrong(ring orb.Ring, hole bool) bool {
@@ -19,8 +19,8 @@ func runsWrong(ring orb.Ring, hole bool) bool {
 	return area < 0
 }
 
-// eachRing calls visit with every ring of a shape, with whether it is a hole, and with the number of positions that lie before it in the shape,
-// counted from before on. It returns the number of positions behind the shape.
+// eachRing calls visit with every ring of a shape. hole reports whether the ring is a hole. before is the number of
+// positions before the ring, counted from the given number. eachRing returns this number for the end of the shape.
 func eachRing(shape orb.Geometry, before int, visit func(ring orb.Ring, hole bool, before int)) (after int) {
 	switch shape := shape.(type) {
 	case orb.Polygon:

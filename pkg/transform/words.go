@@ -84,14 +84,14 @@ const (
 // Validities lists every [Validity].
 func Validities() []Validity { return []Validity{ValidityReject, ValidityRepair, ValidityFlag} }
 
-// OutputValidity is what happens to a geometry that would be written in a form that is not valid, because rounding or a
-// projection has moved its positions since the gates judged it.
+// OutputValidity is what happens to a geometry that became invalid after the gates judged it, because rounding or a
+// projection moved its positions.
 type OutputValidity string
 
-// What happens to a geometry that is not valid as it would be written.
+// What happens to a geometry that would be written invalid.
 const (
-	OutputSnap   OutputValidity = "snap"   // its edges are led through the grid so that it is valid, and the flag property says so
-	OutputFlag   OutputValidity = "flag"   // it passes, and the flag property says why it is not valid
+	OutputSnap   OutputValidity = "snap"   // its edges are routed through the grid so that it is valid, and the flag property reports it
+	OutputFlag   OutputValidity = "flag"   // it passes, and the flag property has the reason
 	OutputReject OutputValidity = "reject" // the feature is refused
 )
 
@@ -125,20 +125,20 @@ const (
 // Acceptances lists every [Acceptance].
 func Acceptances() []Acceptance { return []Acceptance{Accept, Reject, AcceptWithFlag} }
 
-// DeclaredCRS is what a coordinate reference system counts for that the record itself names.
+// DeclaredCRS is what happens to a coordinate reference system that a record names itself.
 type DeclaredCRS string
 
-// What a coordinate reference system counts for that the record itself names.
+// What happens to a coordinate reference system that a record names itself.
 const (
-	DeclaredMustMatch DeclaredCRS = "must_match" // another one than source_crs refuses the feature
-	DeclaredUse       DeclaredCRS = "use"        // it is the record's; source_crs is that of records that name none
+	DeclaredMustMatch DeclaredCRS = "must_match" // a feature is refused if it names another system than source_crs
+	DeclaredUse       DeclaredCRS = "use"        // it is the system of the record; source_crs applies to records that name none
 )
 
 // DeclaredCRSs lists every [DeclaredCRS].
 func DeclaredCRSs() []DeclaredCRS { return []DeclaredCRS{DeclaredMustMatch, DeclaredUse} }
 
-// Antimeridian is what happens to a geometry that crosses the 180th meridian:
-// one with two neighbouring positions more than 180 degrees of longitude apart.
+// Antimeridian is what happens to a geometry that crosses the 180th meridian: one with two neighbouring positions more
+// than 180 degrees of longitude apart.
 type Antimeridian string
 
 // What happens to a geometry that crosses the 180th meridian.
@@ -175,10 +175,10 @@ type BBoxPolicy string
 
 // What happens to the feature's bbox.
 const (
-	BBoxKeep    BBoxPolicy = "keep" // as it came; computed again when the geometry's place or extent was changed
+	BBoxKeep    BBoxPolicy = "keep" // unchanged; computed again if the geometry was moved or its extent changed
 	BBoxDrop    BBoxPolicy = "drop"
 	BBoxCompute BBoxPolicy = "compute" // of the geometry that is written
-	BBoxCheck   BBoxPolicy = "check"   // refuses a feature whose bbox is not that of its geometry; then as keep
+	BBoxCheck   BBoxPolicy = "check"   // refuses a feature whose bbox is not that of its geometry, and otherwise keeps it
 )
 
 // BBoxPolicies lists every [BBoxPolicy].

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// sweptFault is the verdict on a polygon of one ring without the comparison of edges.
+// sweptFault returns the verdict of the sweep on a polygon of one ring, without the comparison of edges.
 func sweptFault(t *testing.T, ring orb.Ring) *Fault {
 	t.Helper()
 	if fault := checkRing(ring); fault != nil {
@@ -28,7 +28,7 @@ func sweptFault(t *testing.T, ring orb.Ring) *Fault {
 	return &Fault{Rule: conflict.rule, Path: "/coordinates/0", At: conflict.at}
 }
 
-// agrees holds the verdict on a ring, its rule, path and place, against that of the sweep.
+// agrees compares the verdict on a ring, with its rule, path and place, with that of the sweep.
 func agrees(t *testing.T, ring orb.Ring) (valid bool) {
 	t.Helper()
 	got := must.Get(Valid(t.Context(), orb.Polygon{ring}))(t)
@@ -37,7 +37,7 @@ func agrees(t *testing.T, ring orb.Ring) (valid bool) {
 	return got == nil
 }
 
-// told is all that a fault says. The place of one near the ends of the range may be a NaN, which is not equal to itself.
+// told returns the whole text of a fault. Near the ends of the range the place may be NaN, which is not equal to itself.
 func told(f *Fault) string {
 	if f == nil {
 		return "valid"
@@ -45,8 +45,9 @@ func told(f *Fault) string {
 	return fmt.Sprintf("%s at %x %x", f, math.Float64bits(f.At[0]), math.Float64bits(f.At[1]))
 }
 
-// nasty makes rings of up to maxPlain + 2 edges: around a point, with corners snapped to a grid, or pulled onto an edge, a
-// corner or a line through two corners, to within a bit; with spikes and repeated corners; at any scale that a double has.
+// nasty returns a ring of up to maxPlain + 2 edges around a point. Its corners are snapped to a grid, or lie on an edge,
+// a corner or a line through two corners, to within a bit. It may have spikes and repeated corners, at any scale of a
+// double.
 func nasty(random *rand.Rand) orb.Ring {
 	n := 3 + random.IntN(maxPlain)
 	ring := make(orb.Ring, 0, n+1)
@@ -89,16 +90,16 @@ func spoil(random *rand.Rand, ring orb.Ring) {
 	case 1: // onto a line through two corners, or beside it
 		part := random.Float64()*1.5 - 0.25
 		ring[at] = orb.Point{a[0] + part*(b[0]-a[0]), a[1] + part*(b[1]-a[1])}
-	case 2: // a bit
+	case 2: // by a bit
 		ring[at][random.IntN(2)] = math.Nextafter(a[0], random.Float64())
-	case 3: // a spike
+	case 3: // to make a spike
 		ring[(at+2)%len(ring)] = ring[at]
-	default: // straight on
+	default: // to continue a line
 		ring[at] = orb.Point{(a[0] + next[0]) / 2, (a[1] + next[1]) / 2}
 	}
 }
 
-// TestPlain_S0_8_gives_the_verdicts_of_the_sweep on rings of every unpleasant kind.
+// The comparison of edges agrees with the sweep on rings of every unpleasant kind.
 func TestPlain_S0_8_gives_the_verdicts_of_the_sweep(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 17))
 	const turns = 3_000

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// ring makes a ring of a row of ordinates.
+// ring returns a ring for a list of ordinates.
 func ring(ordinates ...float64) orb.Ring {
 	var points orb.Ring
 	for i := 0; i < len(ordinates); i += 2 {
@@ -29,7 +29,7 @@ func TestValid_S0_8(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		shape orb.Geometry
-		rule  validity.Rule // "" for a valid one
+		rule  validity.Rule // "" for a valid shape
 		path  string
 		at    orb.Point
 	}{
@@ -100,7 +100,7 @@ func TestSimple_S0_8(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		shape orb.Geometry
-		path  string // "" for a simple one
+		path  string // "" for a simple shape
 		at    orb.Point
 	}{
 		{"open", orb.LineString{{0, 0}, {1, 0}, {1, 1}}, "", orb.Point{}},
@@ -127,7 +127,7 @@ func TestSimple_S0_8(t *testing.T) {
 	}
 }
 
-// Many rings, and many rings that meet in one point, are valid.
+// Many rings are valid, also if they all meet in one point.
 func TestValid_many_rings(t *testing.T) {
 	for _, n := range []int{1_000, 10_000} {
 		var grid orb.MultiPolygon
@@ -162,13 +162,13 @@ func TestValid_ends_with_its_context(t *testing.T) {
 	expect.That(t, fault == nil && errors.Is(err, cause), "got %v, %v", fault, err)
 }
 
-// judged is the verdict on validity; nothing ends the context of a test.
+// judged returns the verdict on validity. The context of a test does not end.
 func judged(tb testing.TB, shape orb.Geometry) *validity.Fault {
 	tb.Helper()
 	return must.Get(validity.Valid(tb.Context(), shape))(tb)
 }
 
-// isSimple is the verdict on simplicity.
+// isSimple returns the verdict on simplicity.
 func isSimple(tb testing.TB, shape orb.Geometry) *validity.Fault {
 	tb.Helper()
 	return must.Get(validity.Simple(tb.Context(), shape))(tb)
@@ -186,7 +186,7 @@ func ExampleSimple() {
 	// Output: <nil> <nil>
 }
 
-// begunElsewhere begins every hole by some positions later.
+// begunElsewhere returns the shape with every hole beginning some positions later.
 func begunElsewhere(shape orb.MultiPolygon, by int) orb.MultiPolygon {
 	out := shape.Clone()
 	for _, polygon := range out {
@@ -199,8 +199,8 @@ func begunElsewhere(shape orb.MultiPolygon, by int) orb.MultiPolygon {
 	return out
 }
 
-// What does not depend on direction: a verdict stays when rings run the other way,
-// when they begin elsewhere, and when the map is mirrored. These change no digit.
+// A verdict does not change if rings run the other way, begin elsewhere, or the map is mirrored. These changes keep
+// every digit.
 func TestValid_does_not_depend_on_direction(t *testing.T) {
 	random := rings.NewRandom(13)
 	for range 5_000 {
@@ -239,7 +239,7 @@ func sameShapes(shape orb.MultiPolygon) map[string]orb.MultiPolygon {
 	return out
 }
 
-// FuzzValid holds the verdict on rings of a small grid, where nearly everything touches, to what does not depend on direction.
+// On rings of a small grid, where almost everything touches, the verdict does not depend on the direction.
 func FuzzValid(f *testing.F) {
 	f.Add([]byte{0, 0, 2, 2, 2, 0, 0, 2}, uint8(0))
 	f.Add([]byte{0, 0, 9, 0, 9, 9, 0, 9, 1, 1, 8, 1, 8, 8, 1, 8, 4, 4, 5, 4, 5, 5, 4, 5}, uint8(4))

@@ -62,8 +62,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestLogicalTypes_that_do_not_fit are ignored (specification, section Logical
-// Types).
+// Logical types that do not fit their type are ignored (specification, section Logical Types).
 func TestLogicalTypes_that_do_not_fit(t *testing.T) {
 	for schema, c := range map[string]struct{ data, want string }{
 		`{"type":"string","logicalType":"date"}`:                                                {"0261", `"a"`},
@@ -113,7 +112,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestReferences: a schema may use the named types of others.
+// A schema may use the named types of other schemas.
 func TestReferences(t *testing.T) {
 	const point = `{"type":"record","name":"geo.Point","fields":[{"name":"x","type":"double"}]}`
 	s := must.Get(avro.Parse(`{"type":"record","name":"geo.Event","fields":[{"name":"at","type":"Point"},{"name":"to","type":["null","geo.Point"]}]}`, point))(t)
@@ -129,7 +128,7 @@ type vector struct {
 	JSON                                       string `json:"json"`
 }
 
-// vectors are schemas and data as fastavro writes them (testdata/vectors.py).
+// vectors returns schemas and data as fastavro writes them (testdata/vectors.py).
 func vectors(t testing.TB) []vector {
 	t.Helper()
 	var file struct{ Vectors []vector }
@@ -154,7 +153,7 @@ func parse(t testing.TB, text string) *avro.Schema {
 	return must.Get(avro.Parse(text))(t)
 }
 
-// TestVectors: the canonical form, the fingerprint and the data of fastavro.
+// The canonical form, the fingerprint and the data agree with fastavro.
 func TestVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
@@ -163,8 +162,8 @@ func TestVectors(t *testing.T) {
 			expect.Equal(t, s.Fingerprint().String(), v.Fingerprint, "fingerprint")
 			value := must.Get(s.Decode(unhex(t, v.Data), avro.Limits{}))(t)
 			expect.Equal(t, string(value.AppendJSON(nil)), v.JSON, "data")
-			// The form has no word for "no namespace", so inside of one a bare name means another type. That is the
-			// specification's gap, and every implementation has it.
+			// The form cannot express "no namespace", so a bare name inside of a namespace means another type. This is a
+			// gap in the specification that every implementation shares.
 			bare := strings.Contains(v.Canonical, `"Bare"`)
 			again := parse(t, s.Canonical())
 			expect.That(t, bare || again.Canonical() == s.Canonical(), "the canonical form of the canonical form is %s", again.Canonical())
@@ -172,8 +171,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestFingerprint_of_another_implementation: the header of what twmb/avro writes
-// (testdata/twmb) names the same schema.
+// The header that twmb/avro writes (testdata/twmb) names the same schema.
 func TestFingerprint_of_another_implementation(t *testing.T) {
 	var objects map[string]string
 	read(t, "testdata/single_objects.json", &objects)
@@ -185,16 +183,15 @@ func TestFingerprint_of_another_implementation(t *testing.T) {
 	}
 }
 
-// TestFingerprint_with_a_logical_type is the schema for which goavro and twmb
-// were found to differ: its logical type must not count.
+// The fingerprint ignores the logical type. goavro and twmb differ for this schema.
 func TestFingerprint_with_a_logical_type(t *testing.T) {
 	with := parse(t, `{"type":"record","name":"Event","namespace":"geo","fields":[{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}}]}`)
 	without := parse(t, `{"type":"record","name":"geo.Event","fields":[{"name":"at","type":"long"}]}`)
 	expect.That(t, with.Fingerprint() == without.Fingerprint(), "%s and %s", with.Fingerprint(), without.Fingerprint())
 }
 
-// FuzzDecode: an error with its place, or a value that is the same again after
-// goavro has read and written it. Never a panic.
+// The result is an error with its place, or a value that is the same after goavro has read and written it. Decode never
+// panics.
 func FuzzDecode(f *testing.F) {
 	type compiled struct {
 		schema *avro.Schema
@@ -225,7 +222,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// sameJSON compares values; goavro writes the keys of a map in any order.
+// sameJSON compares values. goavro writes the keys of a map in any order.
 func sameJSON(t *testing.T, a, b transform.Value) bool {
 	t.Helper()
 	var x, y any
@@ -237,8 +234,7 @@ func sameJSON(t *testing.T, a, b transform.Value) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// FuzzParse: an error, or a schema with one canonical form, which is JSON
-// without white space.
+// The result is an error, or a schema with one canonical form, which is JSON without white space.
 func FuzzParse(f *testing.F) {
 	for _, v := range vectors(f) {
 		f.Add(v.Schema)
@@ -255,7 +251,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestDecode_is_limited_by_its_input: many small values pass, and are refused where each would take far more memory than its bytes.
+// Many small values pass. They are refused if each would take far more memory than its bytes.
 func TestDecode_is_limited_by_its_input(t *testing.T) {
 	const n = 100_000
 	count := string([]byte{n<<1&0x7f | 0x80, n>>6&0x7f | 0x80, n >> 13})

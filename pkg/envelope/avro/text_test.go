@@ -8,7 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// Defaults and the branches of unions are filled in where they are clear; digits stay, and the rest is left to be refused.
+// Complete fills in defaults and the branches of unions if they are unambiguous. It keeps digits, and leaves invalid
+// values to be refused.
 func TestComplete(t *testing.T) {
 	s := must.Get(Parse(`{"type":"record","name":"a.Order","fields":[
 		{"name":"id","type":"long"},

@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
-// network nodes segments of whole numbers.
+// network builds the network of segments with whole numbers.
 func network(tb testing.TB, raster Raster, segments ...Segment) *Network {
 	tb.Helper()
 	n, err := Build(tb.Context(), raster, segments, true, Limits{Crossings: 100_000})
@@ -26,7 +26,7 @@ func network(tb testing.TB, raster Raster, segments ...Segment) *Network {
 	return n
 }
 
-// between is a segment between two positions, with heights.
+// between returns the segment between two positions, with heights.
 func between(r Raster, a, b orb.Point, za, zb float64, ring int32) Segment {
 	return Segment{A: r.Place(a), B: r.Place(b), ZA: za, ZB: zb, Ring: ring}
 }
@@ -50,7 +50,7 @@ func TestBuild_places_and_heights(t *testing.T) {
 	}
 }
 
-// Pieces that a ring has twice bound nothing of it; those of two rings stay.
+// A piece that one ring has twice is no border of it. A piece of two rings stays.
 func TestBuild_cancels_within_a_ring(t *testing.T) {
 	r := NewRaster(0, 10)
 	n := network(t, r, between(r, orb.Point{0, 0}, orb.Point{4, 0}, 0, 0, 0), between(r, orb.Point{6, 0}, orb.Point{2, 0}, 0, 0, 0),
@@ -58,8 +58,7 @@ func TestBuild_cancels_within_a_ring(t *testing.T) {
 	expect.That(t, len(n.Edges) == 3 && slices.Equal(n.Rings(1), []int32{0, 1}), "got %v of %v", n.Edges, n.Nodes)
 }
 
-// The promise of the package: edges meet at nodes only, and no node is nearer than
-// half a cell to an edge that does not end there.
+// Edges meet at nodes only, and no node is closer than half a cell to an edge that does not end there.
 func TestBuild_keeps_nodes_half_a_cell_from_edges(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -82,14 +81,14 @@ func TestBuild_keeps_nodes_half_a_cell_from_edges(t *testing.T) {
 	}
 }
 
-// fromEdge is the distance of a point from an edge.
+// fromEdge returns the distance of a point from an edge.
 func fromEdge(a, b, p orb.Point) float64 {
 	dx, dy := b[0]-a[0], b[1]-a[1]
 	part := min(1, max(0, ((p[0]-a[0])*dx+(p[1]-a[1])*dy)/(dx*dx+dy*dy)))
 	return math.Hypot(p[0]-a[0]-part*dx, p[1]-a[1]-part*dy)
 }
 
-// Crossings have the place and the order that fractions give them.
+// Crossings have the same place and order as with fractions.
 func TestCrossing_is_exact(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -134,7 +133,7 @@ func TestCrossing_is_exact(t *testing.T) {
 	expect.That(t, orders[0] >= 1 && orders[1] >= 1_000, "orders %v", orders)
 }
 
-// meeting is where the lines of two edges meet, as fractions.
+// meeting returns the place where the lines of two edges meet, as fractions.
 func meeting(l, u *edge) (x, y *big.Rat, ok bool) {
 	rat := func(f float64) *big.Rat { return new(big.Rat).SetFloat64(f) }
 	sub := func(p, q float64) *big.Rat { return new(big.Rat).Sub(rat(p), rat(q)) }
@@ -154,7 +153,7 @@ func meeting(l, u *edge) (x, y *big.Rat, ok bool) {
 	return rx.Add(rx.Mul(rx, t), rat(l.West[0])), ry.Add(ry.Mul(ry, t), rat(l.West[1])), true
 }
 
-// checkWhole holds a rounded ordinate against the fraction.
+// checkWhole compares a rounded ordinate with the fraction.
 func checkWhole(t *testing.T, whole, rest float64, want *big.Rat) {
 	t.Helper()
 	left := new(big.Rat).Sub(want, new(big.Rat).SetFloat64(whole))
@@ -163,8 +162,8 @@ func checkWhole(t *testing.T, whole, rest float64, want *big.Rat) {
 	must.That(t, left.Sign() >= 0 && left.Cmp(big.NewRat(1, 1)) < 0 && math.Abs(exact-rest) <= 1e-15 && (rest == 0) == (left.Sign() == 0) && (rest >= 0.5) == (half >= 0), "%v and %v, want %v", whole, rest, want)
 }
 
-// A cell owns its southern and western sides: a segment passes it when it has a place
-// there, by fractions.
+// A cell owns its southern and western sides. A segment passes the cell if, computed with fractions, one of its places
+// lies in it.
 func TestTouches_is_exact(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -184,8 +183,8 @@ func TestTouches_is_exact(t *testing.T) {
 	expect.That(t, counts[true] >= 5_000 && counts[false] >= 10_000, "counts %v", counts)
 }
 
-// clipped reports whether a segment has a place in the half-open cell around the
-// origin: it is tried at all fractions at which it may enter or leave, and between.
+// clipped reports whether a segment has a place in the half-open cell around the origin. It tries all fractions at which
+// the segment may enter or leave, and those in between.
 func clipped(a, b orb.Point, step float64) bool {
 	rat := func(f float64) *big.Rat { return new(big.Rat).SetFloat64(f) }
 	parts := []*big.Rat{rat(0), rat(1)}
@@ -264,7 +263,8 @@ func TestBuild_S0_3_aCrossingCountsOnce(t *testing.T) {
 	}
 }
 
-// crossingPlace gives where two segments cross, rounded to what floats tell apart; random segments have no ends on each other.
+// crossingPlace returns the place where two segments cross, rounded to distinct doubles. Random segments do not end on
+// each other.
 func crossingPlace(s, o Segment) (orb.Point, bool) {
 	dx, dy, ex, ey := s.B[0]-s.A[0], s.B[1]-s.A[1], o.B[0]-o.A[0], o.B[1]-o.A[1]
 	den := dx*ey - dy*ex

@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
 
-// inputOf makes an input of polygons.
+// inputOf returns the input for polygons.
 func inputOf(polygons orb.MultiPolygon) coverage.Input {
 	in := coverage.Input{Polygons: len(polygons)}
 	for i, polygon := range polygons {
@@ -30,7 +30,7 @@ func inputOf(polygons orb.MultiPolygon) coverage.Input {
 	return in
 }
 
-// covered is what polygons cover; reach bounds their ordinates.
+// covered returns the coverage of polygons. reach bounds their ordinates.
 func covered(tb testing.TB, polygons orb.MultiPolygon, raster noding.Raster) *coverage.Result {
 	tb.Helper()
 	out, err := coverage.Of(tb.Context(), inputOf(polygons), raster, noding.Limits{Crossings: 1_000_000})
@@ -38,8 +38,8 @@ func covered(tb testing.TB, polygons orb.MultiPolygon, raster noding.Raster) *co
 	return out
 }
 
-// oddAnywhere reports whether an odd number of rings of one of the polygons
-// surround a place: the rule itself.
+// oddAnywhere reports whether an odd number of rings of one of the polygons surrounds a place, which is the definition
+// of coverage.
 func oddAnywhere(polygons orb.MultiPolygon, p orb.Point) bool {
 	for _, polygon := range polygons {
 		odd := false
@@ -58,8 +58,8 @@ func oddAnywhere(polygons orb.MultiPolygon, p orb.Point) bool {
 	return false
 }
 
-// check holds a result against the rule at random places that are not right at an
-// edge, and against the areas of its parts.
+// check compares a result with the definition at random places that are not close to an edge, and with the areas of its
+// parts.
 func check(tb testing.TB, polygons orb.MultiPolygon, out *coverage.Result, random *rand.Rand, places int, near float64) {
 	tb.Helper()
 	most, sum := 0.0, 0.0
@@ -78,7 +78,7 @@ func check(tb testing.TB, polygons orb.MultiPolygon, out *coverage.Result, rando
 	}
 }
 
-// distance is the distance of a place from the nearest edge.
+// distance returns the distance of a place from the nearest edge.
 func distance(polygons orb.MultiPolygon, p orb.Point) float64 {
 	nearest := math.Inf(1)
 	for _, polygon := range polygons {
@@ -110,7 +110,7 @@ func TestOf_S0_3_on_a_grid(t *testing.T) {
 	}
 }
 
-// What was changed says so: rings that nothing is left of, and the area of each part.
+// The result reports the rings of which nothing is left and the area of each part.
 func TestOf_parts_and_collapsed(t *testing.T) {
 	polygons := orb.MultiPolygon{{rings.Box(0, 0, 2), {{0, 0}, {0.1, 0}, {0.1, 0.1}, {0, 0}}}, {rings.Box(1, 0, 2)}, {rings.Box(0.2, 0.2, 0.1)}}
 	out := covered(t, polygons, noding.NewRaster(0, 10))
@@ -121,7 +121,7 @@ func TestOf_parts_and_collapsed(t *testing.T) {
 	}
 }
 
-// Where nothing is rounded, positions of the input stay as they are, to the last bit.
+// If nothing is rounded, positions of the input stay the same to the last bit.
 func TestOf_keeps_positions(t *testing.T) {
 	third := 1.0 / 3
 	polygon := orb.Polygon{{{third, third}, {2 + third, third}, {third, 2 + third}, {2 + third, 2 + third}, {third, third}}}

@@ -70,7 +70,7 @@ func TestCut_RFC7946_3_1_9(t *testing.T) {
 	}
 }
 
-// What lies on the meridian or along a pole is cut already.
+// A geometry with edges on the meridian or along a pole is already cut.
 func TestCrosses_what_was_cut_before_does_not(t *testing.T) {
 	for name, shape := range map[string]orb.Geometry{
 		"cap":        orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {-180, -80}, {-180, -90}}},
@@ -89,8 +89,7 @@ func TestCrosses_what_was_cut_before_does_not(t *testing.T) {
 	}
 }
 
-// The parts have the area of the whole on the sphere, wherever the meridian runs
-// through it: the same polygon far from it, or around the pole, is the measure.
+// The parts have the same area on the sphere as the same polygon far from the meridian or around the pole.
 func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 	seed := testrun.Seed(t)
 	random, shapes := rand.New(rand.NewPCG(seed, 0)), rings.NewRandom(seed)
@@ -136,7 +135,7 @@ func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 	expect.That(t, crossed >= 1_000, "only %d cross", crossed)
 }
 
-// A ring around a pole cuts off the smaller part of the sphere, with its holes.
+// A ring around a pole surrounds the smaller part of the sphere, with its holes.
 func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -157,7 +156,7 @@ func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 		if random.IntN(2) == 0 {
 			polygon[0].Reverse()
 		}
-		if random.IntN(2) == 0 { // nearer to the pole than the ring
+		if random.IntN(2) == 0 { // closer to the pole than the ring
 			lon := random.Float64()*360 - 180
 			hole := rings.Closed(
 				orb.Point{lon, sign * 86}, orb.Point{math.Remainder(lon+20, 360), sign * 86}, orb.Point{math.Remainder(lon+10, 360), sign * 88},
@@ -180,7 +179,7 @@ func TestCut_is_unsure_of_rings_around_a_pole_that_are_not_valid(t *testing.T) {
 		"hole_outside":   {pole, {{10, 10}, {20, 10}, {10, 20}, {10, 10}}},
 		"hole_in_a_hole": {pole, {{0, 70}, {40, 70}, {40, 80}, {0, 80}, {0, 70}}, {{10, 72}, {20, 72}, {20, 78}, {10, 72}}},
 		"spike":          {{{0, 60}, {60, 60}, {60, 50}, {60, 60}, {120, 60}, {-120, 60}, {0, 60}}},
-		"hole_touches":   {pole, {{60, 60}, {65, 70}, {55, 70}, {60, 60}}}, // it is valid, which cannot be told
+		"hole_touches":   {pole, {{60, 60}, {65, 70}, {55, 70}, {60, 60}}}, // valid, but that cannot be told
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := cut(t, shape)
@@ -195,6 +194,6 @@ func TestCut_interpolates_heights(t *testing.T) {
 	want := []float64{100, 150, 150, 200}
 	expect.That(t, slices.Equal(out.Heights, want), "line: %v, want %v", out.Heights, want)
 	out = cut(t, orb.Polygon{{{170, -10}, {-170, -10}, {-170, 10}, {170, 10}, {170, -10}}}, 0, 20, 60, 40, 0)
-	want = []float64{10, 20, 60, 50, 10, 0, 10, 50, 40, 0} // west of it first
+	want = []float64{10, 20, 60, 50, 10, 0, 10, 50, 40, 0} // the part west of the meridian comes first
 	expect.That(t, slices.Equal(out.Heights, want), "polygon: %v, want %v of %v", out.Heights, want, out.Shape)
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// Squares that overlap in a ring lost area with a library that joins them in pairs.
+// Overlapping squares in a circle lose area with a library that unites them in pairs.
 func TestRepair_S0_8_unites_with_the_right_area(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
-		// Boxes of cells, so that the area of what they cover can be counted.
+		// The boxes consist of cells, so the covered area can be counted.
 		var polygons orb.MultiPolygon
 		covered := map[[2]int]bool{}
 		for range 2 + random.IntN(20) {
@@ -65,8 +65,7 @@ func TestRepair_S0_8_says_what_it_did(t *testing.T) {
 	}
 }
 
-// What is on the grid and valid there stays; what is not is snapped, and near to
-// what it was.
+// A geometry that is valid on the grid stays. Any other is snapped close to its place.
 func TestSnap_S0_3(t *testing.T) {
 	seed := testrun.Seed(t)
 	shapes := rings.NewRandom(seed)
@@ -124,26 +123,25 @@ func TestRepair_is_bounded(t *testing.T) {
 	}
 }
 
-// Heights stay with their positions, and new ones lie on the edges.
+// Heights stay with their positions, and new positions have the height of their edge.
 func TestRepair_interpolates_heights(t *testing.T) {
 	out := must.Get(Repair(t.Context(), orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}, []float64{0, 20, 30, 10, 0}, wide()))(t)
 	want := []float64{0, 15, 10, 0, 15, 30, 20, 15}
 	expect.That(t, fmt.Sprint(out.Heights) == fmt.Sprint(want), "got %v, want %v", out.Heights, want)
 }
 
-// wide are limits that no test means to exceed.
+// wide returns limits that no test should exceed.
 func wide() Limits { return Limits{Crossings: 1_000_000, Positions: 1_000_000} }
 
-// mustBeValid fails a test whose shape is not valid.
+// mustBeValid fails the test if a shape is not valid.
 func mustBeValid(tb testing.TB, shape orb.Geometry) {
 	tb.Helper()
 	fault, err := validity.Valid(tb.Context(), shape)
 	must.That(tb, err == nil && fault == nil, "%v, %v: %v", fault, err, shape)
 }
 
-// sphereArea is the area of polygons on a sphere of radius 1 whose edges are
-// straight lines of longitude and latitude, as RFC 7946 has them: exteriors less
-// holes. The integral of the sine along an edge is exact.
+// sphereArea returns the area of polygons on a sphere of radius 1: exteriors minus holes. Their edges are straight lines
+// in longitude and latitude (RFC 7946). The integral of the sine along an edge is exact.
 func sphereArea(polygons orb.MultiPolygon) float64 {
 	area := 0.0
 	for _, polygon := range polygons {
@@ -162,7 +160,7 @@ func sphereArea(polygons orb.MultiPolygon) float64 {
 	return area
 }
 
-// stripArea is the area between an edge and the equator.
+// stripArea returns the area between an edge and the equator.
 func stripArea(a, b orb.Point) float64 {
 	rad := math.Pi / 180
 	width, from, to := (b[0]-a[0])*rad, a[1]*rad, b[1]*rad
@@ -172,7 +170,7 @@ func stripArea(a, b orb.Point) float64 {
 	return width * (math.Cos(from) - math.Cos(to)) / (to - from)
 }
 
-// multi is a shape as a MultiPolygon.
+// multi returns a shape as a MultiPolygon.
 func multi(tb testing.TB, shape orb.Geometry) orb.MultiPolygon {
 	tb.Helper()
 	switch shape := shape.(type) {

@@ -9,8 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// The status is held against a slice: after each change the list, the tree and the
-// neighbours say the same.
+// After each change, the list, the tree and the neighbours of the status agree with a slice.
 func TestStatus_keeps_the_order(t *testing.T) {
 	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
