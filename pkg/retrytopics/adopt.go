@@ -153,7 +153,7 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 // ledgers restores the partitions' ledgers and returns the end offset of each ledger partition.
 func (e *Engine) ledgers(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) (map[int32]int64, error) {
 	d, ends := e.cfg.Dedupe, map[int32]int64{}
-	if !d.on() {
+	if !d.On() {
 		return ends, nil
 	}
 	if err := e.restoreLedgers(ctx, adm, states, time.Now()); err != nil {

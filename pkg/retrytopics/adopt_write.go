@@ -85,7 +85,7 @@ func (e *Engine) writeAdoption(ctx context.Context, client *kgo.Client, a *Adopt
 		}
 		records = append(records, r)
 		for k, st := range state.loosened {
-			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, state.partition, k, st, e.cfg.scale())
+			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, state.partition, k, st, scaleOf(&e.cfg.Ordering))
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
 // Retry marks a handler's error as transient, whatever it is. The record is attempted again after the delay of its
@@ -47,8 +46,3 @@ func (e *UnavailableError) Error() string {
 
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
-
-// outage returns what the scheduler needs to know.
-func (e *UnavailableError) outage() schedule.Outage {
-	return schedule.Outage{Dependency: e.Dependency, RetryAt: e.RetryAt, Asked: e.Asked}
-}

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -25,42 +23,44 @@ import (
 
 // worker makes one attempt after another. It allocates small objects that many attempts need in slabs.
 type worker struct {
-	e      *Engine
-	sched  *schedule.Scheduler
+	*attempts
+
+	counts func(*schedule.Task, schedule.Outage) bool // reports whether a failure counts although a dependency is down
 	caller attempt.Caller
 	slab   header.Buffer
 }
 
-func (e *Engine) newWorker(sched *schedule.Scheduler) *worker {
-	common := attempt.Config{Limit: e.cfg.Timing.Handler, Classify: e.cfg.Retries.Classify, Logger: e.cfg.Logger}
-	return &worker{e: e, sched: sched, caller: attempt.Caller{Config: common}}
+// newWorker returns a worker. counts reports whether a failure counts as an attempt although a dependency is down.
+func (a *attempts) newWorker(counts func(*schedule.Task, schedule.Outage) bool) *worker {
+	common := attempt.Config{Limit: a.cfg.Timing.Handler, Classify: a.cfg.Retries.Classify, Logger: a.cfg.Logger}
+	return &worker{attempts: a, counts: counts, caller: attempt.Caller{Config: common}}
 }
 
 // attempt runs the handler once, and writes what came of it into t.done. It returns an UnavailableError if a dependency
 // was down and no attempt was made, and undone=true if the result must be discarded.
 func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, undone bool) {
-	e, event := w.e, &t.event
-	started := e.now()
+	event := &t.event
+	started := w.now()
 	w.caller.Begin(&t.record.Source)
 	defer w.caller.End()
 	if event.Record != nil {
 		t.done = done{} // of an attempt that did not count
 	}
 	t.Down, t.ResultBytes = nil, 0
-	if t.Keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
+	if t.Keyed && (w.cfg.Dedupe.On() || w.cfg.Ordering.RemembersVersions()) {
 		t.change.Hash = idempotency.HashKey(t.raw.Key)
 	}
 	event.Record, event.Identity, event.At = &t.record, identityOf(t.record.Control), started
-	before := e.past(t, started)
-	turn := e.turn(t, before.Order)
-	t.record.number(turn.number)
+	before := w.past(t, started)
+	turn := w.turn(t, before.Order)
+	number(&t.record, turn.number)
 	if turn.waits {
 		event.Decision, before.Order = turn.decision, turn.order
 	} else {
 		if held := w.handled(ctx, t, turn.refused, &before); held != nil {
 			return held, false
 		}
-		if e.undone(ctx, event) {
+		if w.undone(ctx, event) {
 			return nil, true
 		}
 	}
@@ -70,45 +70,45 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 
 // handled asks the handler, and decides by its answer. refused is why the record cannot be attempted, if it cannot.
 func (w *worker) handled(ctx context.Context, t *task, refused error, before *memory.Past) *UnavailableError {
-	e, event, result := w.e, &t.event, &t.result
+	event, result := &t.event, &t.result
 	started := event.At
-	if t.from.tier != sourceTier && refused == nil {
+	if t.fromTier() && refused == nil {
 		event.Lateness = started.Sub(t.record.Control.Due)
 	}
 	var err error
 	*result, err = w.answer(ctx, t, refused)
 	if held, ok := errors.AsType[*UnavailableError](err); ok {
-		met := held.outage()
-		if held.Err == nil || !w.sched.Counts(&t.Task, met) {
+		met := outageOf(held)
+		if held.Err == nil || !w.counts(&t.Task, met) {
 			return held
 		}
 		t.Down, err = &met, held.Err
 	}
-	event.At = e.now()
+	event.At = w.now()
 	event.Took = event.At.Sub(started)
 	if t.Weight > largeValue {
-		result.Identity = result.apart()
+		result.Identity = copied(&result.Identity)
 	}
-	event.Identity = identity(result.Identity, event.Identity)
+	event.Identity = merged(&result.Identity, &event.Identity)
 	whole := err == nil && len(result.Failed) == 0
 	t.handled = refused == nil && (whole || ctx.Err() == nil) // revoking a partition cancels its running attempts
-	e.decide(t, event, before, result, err)
+	w.decide(t, event, before, result, err)
 	return nil
 }
 
 // end makes the records of an attempt that counts, and tells the memory what it did to its key.
 func (w *worker) end(ctx context.Context, t *task, before *memory.Past) {
-	e, event := w.e, &t.event
-	event.DeadLetterID = event.deadLetterID()
+	event := &t.event
+	event.DeadLetterID = deadLetterOf(event)
 	if t.Keyed {
-		effect, number := e.effect(t, before)
-		t.record.number(number)
-		t.from.state.memory.Apply(&t.change, t.raw.Key, before, effect)
+		effect, sequence := w.effect(t, before)
+		number(&t.record, sequence)
+		t.state.memory.Apply(&t.change, t.raw.Key, before, effect)
 	}
-	t.outputs, event.Destination = e.records(t, event, &t.result, &w.slab)
-	more, err := e.journal(event)
+	t.outputs, event.Destination = w.records(t, event, &t.result, &w.slab)
+	more, err := w.journal(event)
 	if err != nil {
-		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", t.record.Source.String(), "error", err)
+		w.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", t.record.Source.String(), "error", err)
 	}
 	t.outputs = append(t.outputs, more...)
 	for _, out := range t.outputs {
@@ -126,20 +126,20 @@ type turn struct {
 }
 
 // turn returns whether a task may run now. order is that of its key.
-func (e *Engine) turn(t *task, order keyorder.State) turn {
+func (a *attempts) turn(t *task, order keyorder.State) turn {
 	runs := turn{number: t.record.Control.Sequence, refused: t.refused}
-	if d, due := e.surface(t); !due {
+	if d, due := a.surface(t); !due {
 		return turn{waits: true, decision: d, order: order, number: runs.number}
 	}
-	if !t.Keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
+	if !t.Keyed || a.cfg.Ordering.Mode == OrderNone || t.unreadable() {
 		return runs
 	}
-	next, d, number, run := e.cfg.Ordering.rules().Admit(order, t.ordered(), e.cfg.Retries.Tiers, t.event.At)
+	next, d, number, run := rulesOf(&a.cfg.Ordering).Admit(order, t.ordered(), a.cfg.Retries.Tiers, t.event.At)
 	runs.number = number
 	if run {
 		return runs
 	}
-	if topic := e.cfg.Retries.Tiers[d.Tier].Topic; !e.holds(topic, t) {
+	if topic := a.cfg.Retries.Tiers[d.Tier].Topic; !a.holds(topic, t) {
 		runs.refused = cmp.Or(t.refused, error(&fit.NoTierError{Topic: topic}))
 		return runs
 	}
@@ -154,18 +154,18 @@ func (t *task) unreadable() bool {
 
 // ordered returns the properties of the task's record that decide the order of its key.
 func (t *task) ordered() keyorder.Record {
-	r := keyorder.Record{FromTier: t.from.tier != sourceTier, Number: t.record.Control.Sequence, DeadLetterID: t.deadLetterID(), Part: t.record.Control.Part}
+	r := keyorder.Record{FromTier: t.fromTier(), Number: t.record.Control.Sequence, DeadLetterID: t.deadLetterID(), Part: t.record.Control.Part}
 	if t.record.Control.Remaining != nil || len(t.event.Dead) > 0 {
-		r.OwnDeadLetter = t.record.wholeDeadLetterID()
+		r.OwnDeadLetter = wholeDeadLetterID(&t.record)
 	}
 	return r
 }
 
-func (e *Engine) surface(t *task) (policy.Decision, bool) {
-	if t.from.tier == sourceTier || t.unreadable() {
+func (a *attempts) surface(t *task) (policy.Decision, bool) {
+	if !t.fromTier() || t.unreadable() {
 		return policy.Decision{}, true
 	}
-	return policy.Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
+	return policy.Surface(a.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
 }
 
 // answer returns the handler's answer, which may be at hand already.
@@ -178,78 +178,36 @@ func (w *worker) answer(ctx context.Context, t *task, refused error) (Result, er
 		return m.result, m.err
 	}
 	var result Result
-	err := w.caller.Call(ctx, t.event.At.Add(-w.e.skew()), func(ctx context.Context) (err error) {
+	err := w.caller.Call(ctx, t.event.At.Add(-w.skew()), func(ctx context.Context) (err error) {
 		result = Result{} // a call that panics has no answer, not that of the call before it
-		result, err = w.e.call(ctx, &t.record)
+		result, err = w.call(ctx, t)
 		return err
 	})
 	return result, err
 }
 
 // call runs the handler once, and checks its answer.
-func (e *Engine) call(ctx context.Context, r *Record) (result Result, err error) {
-	result, err = e.cfg.Handler(ctx, r)
+func (a *attempts) call(ctx context.Context, t *task) (result Result, err error) {
+	result, err = a.cfg.Handler(ctx, &t.record)
 	if err == nil {
-		err = Reject(result.check())
+		err = Reject(check(&result))
 	}
 	if err == nil && result.Close == "" {
-		err = r.Fits(result.Outputs...)
-		r.task.dated = slices.ContainsFunc(result.Outputs, func(out *kgo.Record) bool { return !out.Timestamp.IsZero() })
+		err = t.Fits(result.Outputs...)
+		t.dated = slices.ContainsFunc(result.Outputs, func(out *kgo.Record) bool { return !out.Timestamp.IsZero() })
 	}
 	return result, err
 }
 
-func (r Result) check() error {
-	if r.Close != "" && !r.Close.Closes() {
-		return fmt.Errorf("handler closed the record as %q, want one of duplicate, superseded, filtered, skipped", r.Close)
-	}
-	for i, out := range r.Outputs {
-		if out == nil || out.Topic == "" {
-			return fmt.Errorf("handler's output %d has no topic", i)
-		}
-	}
-	return r.checkParts()
-}
-
-// identityOf returns what the control headers tell about the content.
-func identityOf(c *header.Control) Identity {
-	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: marksOf(c)}
-}
-
-// largeValue is the record size in bytes above which a result may share no memory with its record's value. An ID that is
-// a slice of the value would keep all of it in memory until the commit.
-const largeValue = 32 << 10
-
-// apart returns the identity in memory of its own.
-func (i Identity) apart() Identity {
-	return Identity{
-		FeatureID: strings.Clone(i.FeatureID), ContentHash: strings.Clone(i.ContentHash), BBox: strings.Clone(i.BBox),
-		Marks: Marks{Lineage: strings.Clone(i.Lineage), Care: strings.Clone(i.Care), Sovereignty: strings.Clone(i.Sovereignty)},
-	}
-}
-
-func identity(now, before Identity) Identity {
-	return Identity{
-		FeatureID:   cmp.Or(now.FeatureID, before.FeatureID),
-		ContentHash: cmp.Or(now.ContentHash, before.ContentHash),
-		BBox:        cmp.Or(now.BBox, before.BBox),
-		Marks: Marks{
-			Lineage:     cmp.Or(now.Lineage, before.Lineage),
-			Care:        cmp.Or(now.Care, before.Care),
-			Sovereignty: cmp.Or(now.Sovereignty, before.Sovereignty),
-		},
-	}
-}
-
 // decide turns the handler's answer into a decision. An event that must no longer take effect is closed, whatever the
 // handler returned.
-func (e *Engine) decide(t *task, event *Event, before *memory.Past, result *Result, err error) {
+func (a *attempts) decide(t *task, event *Event, before *memory.Past, result *Result, err error) {
 	closed := policy.Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
 	switch {
 	case err == nil && result.Close == "":
-		closed = e.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
-	case err != nil && e.cfg.Retries.Classify(err).Transient() && e.superseded(t, before, result.Version, result.Delete):
+		closed = a.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
+	case err != nil && a.cfg.Retries.Classify(err).Transient() && a.superseded(t, before, result.Version, result.Delete):
 		closed = policy.OutcomeSuperseded // but never duplicate: the handler's own storage beside Kafka may lack it
 	}
 	switch {
@@ -258,18 +216,18 @@ func (e *Engine) decide(t *task, event *Event, before *memory.Past, result *Resu
 		event.Decision = policy.Decision{Outcome: closed, Reason: policy.ReasonOvertaken}
 		event.Parts.Overtaken = event.Record.Control.Remaining.Parts()
 	case err == nil && len(result.Failed) > 0:
-		e.decideParts(t, event, result)
+		a.decideParts(t, event, result)
 	case err == nil:
 		event.Decision = policy.Decision{Outcome: cmp.Or(result.Close, policy.OutcomeDelivered), Reason: policy.ReasonHandled}
-		if result.Close == "" && e.overwrites(t, before, result) {
+		if result.Close == "" && a.overwrites(t, before, result) {
 			event.Decision.Reason = policy.ReasonForced
 		}
 		event.Note = result.Note
-		e.endParts(event, result)
+		endParts(event, result)
 	default:
-		failure := e.cfg.Retries.Classify(err)
+		failure := a.cfg.Retries.Classify(err)
 		event.Failure = &failure
-		event.Decision = e.orDeadLetter(t, policy.Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
+		event.Decision = a.orDeadLetter(t, policy.Decide(a.cfg.Retries.Policies(), a.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
 	}
 }
 
@@ -284,74 +242,34 @@ func tried(r *Record) policy.Tried {
 	return t
 }
 
-// effect returns what the attempt does to its key, and the number of its record among those of the key that wait.
-func (e *Engine) effect(t *task, before *memory.Past) (effect memory.Effect, number int64) {
-	event := &t.event
-	effect = e.applied(t, before)
-	st, number := e.cfg.Ordering.rules().After(before.Order, t.ordered(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
-	st = e.cfg.Ordering.rules().PartsDied(st, len(event.Dead))
-	if effect.Took {
-		st = st.WithApplied(effect.Version)
-		if effect.Deletes {
-			st = st.WithDelete(effect.Version.Offset)
-		}
-	}
-	if effect.LateDelete >= 0 {
-		st = st.WithDelete(effect.LateDelete)
-	}
-	if newest := before.LatestVersion(); newest != nil { // ledger and versions may forget it in time
-		st = st.WithApplied(*newest).WithDelete(before.Deleted() - 1)
-	}
-	effect.Order = st
-	effect.Ordered = st != before.Order || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked
-	return effect, number
-}
-
-// lateDelete returns the source offset of a superseded delete, or -1 for every other event. The newer content stays, but
-// everything before the delete in the source is older than it, whatever its version number, and must not take effect
-// again. Without version numbers the offsets ensure this already.
-func (e *Engine) lateDelete(t *task, before *memory.Past) int64 {
-	if t.event.Decision.Outcome != policy.OutcomeSuperseded || !t.result.Delete || !e.cfg.Ordering.Versioned {
-		return -1
-	}
-	v, _, _ := e.version(t, t.result.Version, true, before)
-	return v.Offset
-}
-
-// applied returns the effect of the attempt but for the order of the key. An event without a version is not compared, but
-// its content is now the newest.
-func (e *Engine) applied(t *task, before *memory.Past) memory.Effect {
-	event, result := &t.event, &t.result
-	effect := memory.Effect{Deletes: result.Delete, At: event.At, LateDelete: e.lateDelete(t, before)}
-	duplicate := event.Decision.Outcome == policy.OutcomeDuplicate
-	// A duplicate repeats the newest content of the key: nothing older may take effect after it.
-	if !event.took() && (!duplicate || e.cfg.Ordering.Mode == OrderNone) {
-		return effect
-	}
-	v, versioned, _ := e.version(t, result.Version, result.Delete, before)
-	newest := before.LatestVersion()
-	switch {
-	case duplicate && versioned && newest != nil && v.Less(*newest), !versioned && newest == nil:
-		return effect
-	case !versioned:
-		v = *newest
-	}
-	effect.Version, effect.Took = v, versioned
-	effect.Content, effect.Hashed = event.effect(before)
-	return effect
-}
-
-func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {
+// journal returns the journal's records for an event.
+func (a *attempts) journal(event *Event) (records []*kgo.Record, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	records, err = e.cfg.Journal.Event(event)
+	records, err = a.cfg.Journal.Event(event)
 	for _, r := range records {
 		if r.Topic == "" {
 			return nil, errors.New("a journal record has no topic")
 		}
 	}
 	return records, err
+}
+
+// undone reports a failed attempt to the hooks, and returns whether it must be put back because the engine was paused
+// before or during the report. Revoking a partition cancels its running attempts; those are not reported.
+func (a *attempts) undone(ctx context.Context, event *Event) bool {
+	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
+		return false
+	}
+	held := a.pausedFor() != ""
+	for _, dead := range event.Dead {
+		a.cfg.Hooks.OnFailure(dead)
+	}
+	if event.Failure != nil {
+		a.cfg.Hooks.OnFailure(event)
+	}
+	return held || a.pausedFor() != ""
 }

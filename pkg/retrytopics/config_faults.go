@@ -20,7 +20,7 @@ func (c Config) given() error {
 
 // validate reports every fault at once, of a Config with its defaults.
 func (c Config) validate() error {
-	faults := append(append([]error{c.Retries.policies().Faults()}, c.Ordering.faults()...), c.Dedupe.faults()...)
+	faults := append(append([]error{c.Retries.Policies().Faults()}, c.Ordering.faults()...), c.Dedupe.faults()...)
 	faults = append(faults, c.Journal.HashChain.faults(c.Delivery)...)
 	add := func(bad bool, format string, args ...any) {
 		if bad {
@@ -85,8 +85,8 @@ func (c Config) topicFaults() []error {
 		used        bool
 	}{
 		{"Ordering.StateTopic", c.Ordering.StateTopic, true},
-		{"Dedupe.LedgerTopic", c.Dedupe.LedgerTopic, c.Dedupe.on()},
-		{"Journal.Trail.HeadTopic", c.Journal.HashChain.HeadTopic, c.Journal.HashChain.on()},
+		{"Dedupe.LedgerTopic", c.Dedupe.LedgerTopic, c.Dedupe.On()},
+		{"Journal.Trail.HeadTopic", c.Journal.HashChain.HeadTopic, c.Journal.HashChain.On()},
 	} {
 		if t.used && t.topic != "" {
 			add(names[t.topic] != "", "%s and %s are the same topic %q", names[t.topic], t.what, t.topic)

@@ -25,7 +25,7 @@ type Retries struct {
 }
 
 // policies returns the policy of every category.
-func (r Retries) policies() policy.Policies {
+func (r Retries) Policies() policy.Policies {
 	return policy.Policies{Default: r.Policy, ByCategory: r.ByCategory}
 }
 
@@ -57,6 +57,14 @@ type Journal struct {
 	// KeepPartition lists topics besides tiers and DLQ whose records keep the partition number that the handler's
 	// outputs or Event set.
 	KeepPartition []string
+}
+
+// Loss is a gap: offsets of a partition that retention or an operator deleted before the group had finished them.
+type Loss struct {
+	Topic     string
+	Partition int32
+	From, To  int64 // the first missing offset, and the first existing one
+	Records   int64 // upper bound: transaction markers and records removed by compaction count too
 }
 
 // Hooks are functions for metrics and logs. They change nothing, except that OnFailure may call Engine.Hold.

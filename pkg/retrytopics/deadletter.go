@@ -16,37 +16,37 @@ import (
 
 // records gives what a task's transaction produces for the decision, and the topic where the record or its output is
 // then ("" when it was closed without output).
-func (e *Engine) records(t *task, event *Event, result *Result, own *header.Buffer) ([]*kgo.Record, string) {
-	if len(event.Dead) > 0 || event.remaining != nil {
-		records := e.partRecords(t, event, own)
-		destination := e.stampAll(result.Outputs, event, own)
-		if event.remaining != nil {
+func (a *attempts) records(t *task, event *Event, result *Result, own *header.Buffer) ([]*kgo.Record, string) {
+	if len(event.Dead) > 0 || t.remaining != nil {
+		records := a.partRecords(t, event, own)
+		destination := a.stampAll(t, result.Outputs, event, own)
+		if t.remaining != nil {
 			destination = records[0].Topic
 		}
 		return append(records, result.Outputs...), destination
 	}
 	switch event.Decision.Outcome {
 	case policy.OutcomeParked:
-		topic := e.cfg.Retries.Tiers[event.Decision.Tier].Topic
-		return []*kgo.Record{keep(t, topic, e.parked(event), own)}, topic
+		topic := a.cfg.Retries.Tiers[event.Decision.Tier].Topic
+		return []*kgo.Record{keep(t, topic, a.parked(t, event), own)}, topic
 	case policy.OutcomeRetried:
-		topic := e.cfg.Retries.Tiers[event.Decision.Tier].Topic
-		control := e.failed(event)
+		topic := a.cfg.Retries.Tiers[event.Decision.Tier].Topic
+		control := a.failed(t, event)
 		control.Due = event.Decision.Due
 		return []*kgo.Record{keep(t, topic, control, own)}, topic
 	case policy.OutcomeDelivered, policy.OutcomeDuplicate, policy.OutcomeSuperseded, policy.OutcomeFiltered, policy.OutcomeSkipped:
 	case policy.OutcomeDeadLettered:
-		control := e.failed(event)
+		control := a.failed(t, event)
 		control.DeadLetterID = event.DeadLetterID
-		return []*kgo.Record{e.deadLetter(t, control, own)}, e.cfg.DLQ
+		return []*kgo.Record{a.deadLetter(t, control, own)}, a.cfg.DLQ
 	}
-	return result.Outputs, e.stampAll(result.Outputs, event, own)
+	return result.Outputs, a.stampAll(t, result.Outputs, event, own)
 }
 
 // stampAll marks the outputs with where they came from, and returns the topic of the last one.
-func (e *Engine) stampAll(outputs []*kgo.Record, event *Event, own *header.Buffer) (topic string) {
+func (a *attempts) stampAll(t *task, outputs []*kgo.Record, event *Event, own *header.Buffer) (topic string) {
 	for _, out := range outputs {
-		e.stamp(out, event, own)
+		a.stamp(t, out, event, own)
 		topic = out.Topic
 	}
 	return topic
@@ -61,19 +61,19 @@ func keep(t *task, topic string, control header.Control, own *header.Buffer) *kg
 }
 
 // parked gives the control headers of a record that waits without an attempt.
-func (e *Engine) parked(event *Event) header.Control {
+func (a *attempts) parked(t *task, event *Event) header.Control {
 	c, r := *event.Record.Control, event.Record
 	c.Due = event.Decision.Due
-	c.Generation = r.generation()
+	c.Generation = t.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
-	c.Pipeline, c.RunID = e.cfg.Origin.Pipeline, e.cfg.Origin.RunID
+	c.Pipeline, c.RunID = a.cfg.Origin.Pipeline, a.cfg.Origin.RunID
 	return c
 }
 
 // failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
-func (e *Engine) failed(event *Event) header.Control {
+func (a *attempts) failed(t *task, event *Event) header.Control {
 	c, r := *event.Record.Control, event.Record
-	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Retries.policies().For(event.Failure.Category).MaxAttempts
+	c.Attempt, c.MaxAttempts = r.Attempt, a.cfg.Retries.Policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
 	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		c.Sequence = 0
@@ -88,20 +88,20 @@ func (e *Engine) failed(event *Event) header.Control {
 	c.ErrorMessage = f.Err.Error()
 	err := kafka.Numbered(f.Err)
 	c.ErrorRequest, c.ErrorResponse = classify.RequestOf(err), classify.ResponseOf(err)
-	c.Generation = r.generation()
+	c.Generation = t.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
 	setMarks(&c, event.Identity.Marks)
-	c.Pipeline, c.RunID = e.cfg.Origin.Pipeline, e.cfg.Origin.RunID
+	c.Pipeline, c.RunID = a.cfg.Origin.Pipeline, a.cfg.Origin.RunID
 	return c
 }
 
 // stamp marks an output with where it came from. What an output says itself of the feature, its content and the part of
 // the record that it is, counts for it: a handler that makes several outputs names each.
-func (e *Engine) stamp(out *kgo.Record, event *Event, own *header.Buffer) {
+func (a *attempts) stamp(t *task, out *kgo.Record, event *Event, own *header.Buffer) {
 	r := event.Record
 	c := header.Control{
-		Source: r.Source, HasSource: true, Generation: r.generation(), Pipeline: e.cfg.Origin.Pipeline,
+		Source: r.Source, HasSource: true, Generation: t.generation(), Pipeline: a.cfg.Origin.Pipeline,
 		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
 	}
 	part := ""
@@ -125,8 +125,8 @@ func (e *Engine) stamp(out *kgo.Record, event *Event, own *header.Buffer) {
 	}
 }
 
-// deadLetterID returns the ID of the event's dead letter: the one that the record replays, or else its own.
-func (event *Event) deadLetterID() string {
+// deadLetterOf returns the ID of the event's dead letter: the one that the record replays, or else its own.
+func deadLetterOf(event *Event) string {
 	if id := event.Record.Control.DeadLetterID; id != "" || event.Decision.Outcome != policy.OutcomeDeadLettered {
 		return id
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
@@ -28,7 +26,6 @@ type Engine struct {
 	cluster   topics.Cluster
 	current   atomic.Pointer[session]
 	last      atomic.Pointer[Stats]           // of the last session
-	limits    atomic.Pointer[kafka.Limits]    // of the latest session
 	former    atomic.Pointer[[]topics.Former] // as the latest session found them
 	running   atomic.Bool                     // Run or RunUntilEnd is running
 	results   *results
@@ -40,12 +37,8 @@ type Engine struct {
 	skewed    atomic.Int64
 
 	forgotten memory.Forgotten // versions
-	doubts    doubts
-	seed      maphash.Seed   // of the hash that distinguishes running keys
-	blank     header.Control // of every record without control headers; never changed
-
+	attempts  *attempts
 	pauseMu   sync.Mutex // a session does not begin while the engine is being paused or resumed
-	pausedFor atomic.Pointer[string]
 }
 
 // New checks the configuration and reports all faults at once. It does no I/O.
@@ -55,26 +48,15 @@ func New(cfg Config) (*Engine, error) {
 	if err := errors.Join(given, cfg.validate()); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
+	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4)}
 	e.access = kafka.Access{Brokers: cfg.Brokers, Options: cfg.Client.Options, Denial: e.denial, DenialAmong: e.denialAmong}
 	e.cluster = topics.Cluster{Set: cfg.topics(), Access: &e.access, Group: cfg.Group, Pipeline: cfg.Origin.Pipeline, Log: cfg.Logger}
-	e.limits.Store(kafka.NewLimits(kafka.Told{}, e.cluster.Records()))
+	e.attempts = newAttempts(&e.cfg, kafka.NewLimits(kafka.Told{}, e.cluster.Records()))
 	return e, nil
 }
 
-// now returns the time of the instance's clock. Durations are measured with package time.
-func (e *Engine) now() time.Time { return time.Now().Add(e.skew()) }
-
-// skew returns how far the instance's clock is ahead of package time's.
-func (e *Engine) skew() time.Duration {
-	if e.cfg.Timing.ClockSkew == nil {
-		return 0
-	}
-	return e.cfg.Timing.ClockSkew()
-}
-
-// transactionalID returns an ID that is stable over restarts of an instance.
-func (c *Config) transactionalID() string { return c.Group + "-" + c.Membership.Instance }
+// TransactionalID returns an ID that is stable over restarts of an instance.
+func (c *Config) TransactionalID() string { return c.Group + "-" + c.Membership.Instance }
 
 // tierOf returns the index of a topic in tiers, or sourceTier; ok is false for any other topic.
 func (e *Engine) tierOf(topic string) (tier int, ok bool) {
@@ -139,7 +121,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		case kafka.Fenced(err):
 			fences = append(fences, time.Now())
 			if n := len(fences); n >= maxFences && time.Since(fences[n-maxFences]) < fenceWindow {
-				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.cfg.transactionalID(), err)
+				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.cfg.TransactionalID(), err)
 			}
 		}
 		if time.Since(began) > restartMax {

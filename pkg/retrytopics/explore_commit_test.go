@@ -69,7 +69,7 @@ func (x *explorer) remember(w *world, r *kgo.Record) {
 }
 
 // account notes what a committed attempt has come to, and gives the partition in which its record waits; 0 for one that is finished.
-func (x *explorer) account(w *world, t *task) (partition int) {
+func (x *explorer) account(w *world, t *heldTask) (partition int) {
 	i, d := int(t.record.Source.Offset), t.event.Decision
 	if w.fates[i] != "" {
 		x.breaks("event %d is %s, and was %s before", i, d.Outcome, w.fates[i])
@@ -106,7 +106,7 @@ func (x *explorer) account(w *world, t *task) (partition int) {
 }
 
 // delayed holds the due time of a record against what its failure asked for.
-func (x *explorer) delayed(i int, t *task) {
+func (x *explorer) delayed(i int, t *heldTask) {
 	wait := x.plan.tiers[0].Delay
 	if t.event.Failure.RetryAfter > 0 {
 		wait = t.event.Failure.RetryAfter
@@ -195,7 +195,7 @@ type copier struct {
 	partitions map[*partition]*partition
 	views      map[*schedule.Partition]*schedule.Partition
 	shards     map[*partitionState]*partitionState
-	tasks      map[*task]*task
+	tasks      map[*heldTask]*heldTask
 	changes    map[*memory.Change]*memory.Change
 	now        time.Time
 	keys       []idempotency.KeyHash
@@ -204,7 +204,7 @@ type copier struct {
 func (c *copier) session() *session {
 	s := c.from
 	c.partitions, c.views = map[*partition]*partition{}, map[*schedule.Partition]*schedule.Partition{}
-	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*task]*task{}, map[*memory.Change]*memory.Change{}
+	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*heldTask]*heldTask{}, map[*memory.Change]*memory.Change{}
 	c.to = &session{
 		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, partitioner: s.partitioner, lazy: s.lazy, wake: s.wake,
@@ -228,8 +228,8 @@ func (c *copier) state(old *partitionState) *partitionState {
 		return sh
 	}
 	sh := &partitionState{
-		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, same: old.same, promised: old.promised,
-		memory: old.memory.Copy(c.keys, c.now),
+		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, same: old.same, promised: old.promised,
+		keyState: keyState{memory: old.memory.Copy(c.keys, c.now), generation: old.generation},
 	}
 	c.shards[old] = sh
 	return sh
@@ -244,14 +244,14 @@ func (c *copier) partition(old *partition) *partition {
 	l.state = c.state(old.state)
 	l.window, l.stamps, l.slab = old.window.Clone(), nil, nil
 	l.sched = schedule.NewPartition(context.Background(), l.tier, c.to.sibling(&l), func(r schedule.Record) *schedule.Task {
-		return &c.to.e.newTask(&task{}, &l, r.Raw, r.Index, time.Time{}).Task
+		return &c.to.e.fill(&heldTask{}, &l, r.Raw, r.Index, time.Time{}).Task
 	})
 	c.views[old.sched] = l.sched
 	l.sched.Begin(old.sched, c.scheduled)
 	return &l
 }
 
-func (c *copier) list(old []*task) (tasks []*task) {
+func (c *copier) list(old []*heldTask) (tasks []*heldTask) {
 	for _, t := range old {
 		tasks = append(tasks, c.task(t))
 	}
@@ -260,13 +260,14 @@ func (c *copier) list(old []*task) (tasks []*task) {
 
 func (c *copier) scheduled(old *schedule.Task) *schedule.Task { return &c.task(taskOf(old)).Task }
 
-func (c *copier) task(old *task) *task {
+func (c *copier) task(old *heldTask) *heldTask {
 	if t := c.tasks[old]; t != nil {
 		return t
 	}
 	t := *old
 	c.tasks[old], c.changes[&old.change] = &t, &t.change
-	t.from, t.outputs, t.record.task = c.partition(old.from), slices.Clone(old.outputs), &t
+	t.from, t.outputs, t.record.Context = c.partition(old.from), slices.Clone(old.outputs), &t.task
+	t.state = &t.from.state.keyState
 	t.Work, t.Partition = &t, t.from.sched
 	if t.event.Record != nil {
 		t.event.Record = &t.record

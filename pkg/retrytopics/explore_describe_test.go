@@ -156,7 +156,7 @@ func (d *describer) tasks() {
 		slices.SortStableFunc(items, func(a, b schedule.Record) int { return cmp.Compare(rawOf(a).Key[0], rawOf(b).Key[0]) })
 		d.num(int64(len(items)))
 		for _, r := range items {
-			var t *task
+			var t *heldTask
 			if r.Task != nil {
 				t = taskOf(r.Task)
 			}
@@ -164,7 +164,7 @@ func (d *describer) tasks() {
 		}
 	}
 	waiting := tasksOf(s.Waiting)
-	slices.SortFunc(waiting, func(a, b *task) int {
+	slices.SortFunc(waiting, func(a, b *heldTask) int {
 		return cmp.Or(a.Wake.Compare(b.Wake), cmp.Compare(a.from.tier, b.from.tier), cmp.Compare(a.Offset, b.Offset))
 	})
 	d.num(int64(len(waiting)))
@@ -175,7 +175,7 @@ func (d *describer) tasks() {
 		}
 		d.after(t.Wake)
 	}
-	for _, list := range [][]*task{d.st.s.aborted, tasksOf(s.Ready)} {
+	for _, list := range [][]*heldTask{d.st.s.aborted, tasksOf(s.Ready)} {
 		d.num(int64(len(list)))
 		for _, t := range list {
 			if d.x.plan.mixed && !t.event.Decision.Outcome.Finished() {
@@ -183,7 +183,7 @@ func (d *describer) tasks() {
 			}
 		}
 		list = slices.Clone(list)
-		slices.SortStableFunc(list, func(a, b *task) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
+		slices.SortStableFunc(list, func(a, b *heldTask) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
 		for _, t := range list {
 			d.ended(t)
 		}
@@ -201,13 +201,13 @@ func (d *describer) tasks() {
 	}
 }
 
-func (d *describer) pending(t *task, tier int, offset int64) {
+func (d *describer) pending(t *heldTask, tier int, offset int64) {
 	d.num(int64(tier), offset-max(d.st.w.commits[tier+1].offset, 0))
 	d.flag(t != nil && t.made != nil && t.made.err == nil)
 	d.flag(t != nil && t.made != nil && t.made.err != nil)
 }
 
-func (d *describer) ended(t *task) {
+func (d *describer) ended(t *heldTask) {
 	dec := t.event.Decision
 	outcome := slices.Index(policy.Outcomes(), dec.Outcome)
 	if d.x.plan.order.Mode == OrderNone && dec.Outcome.Finished() {
@@ -255,12 +255,12 @@ func (d *describer) memory() {
 		d.state(m.Past([]byte(key), d.x.keys[k], d.now).Order)
 		d.state(m.Orders()[key])
 		last, known, latest, kept := m.Known(d.x.keys[k], d.now)
-		if cfg.Dedupe.on() {
+		if cfg.Dedupe.On() {
 			d.flag(known)
 			d.num(last.Version, last.Offset)
 			d.text = append(d.text, last.Content[:]...)
 		}
-		if cfg.versions() {
+		if cfg.Ordering.RemembersVersions() {
 			d.newest(latest, kept)
 		}
 	}
@@ -273,7 +273,7 @@ func (d *describer) memory() {
 
 // ledger writes down what the ledger's topic says, and the versions that the state topic has.
 func (d *describer) ledger() {
-	if d.x.e.cfg.versions() {
+	if d.x.e.cfg.Ordering.RemembersVersions() {
 		for _, k := range d.x.keys {
 			r := statetopic.EncodeVersion("", 0, k, nil, "")
 			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)

@@ -211,7 +211,7 @@ func (x *explorer) takeOne(st *state, partition int) {
 		r = *raw
 		r.Headers = slices.Clone(raw.Headers)
 	}
-	if a, ok := st.s.accepted(l, &r, x.e.now()); ok {
+	if a, ok := st.s.accepted(l, &r, x.e.attempts.now()); ok {
 		st.s.sched.Add([]schedule.Record{a})
 	}
 }
@@ -234,7 +234,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 		st.w.failures--
 	}
 	x.fate, x.called = next.fate, false
-	held, undone := x.worker.attempt(t.Partition.Context, t)
+	held, undone := x.worker.attempt(t.Partition.Context, &t.task)
 	if held != nil || undone {
 		x.breaks("an attempt does not count")
 	}

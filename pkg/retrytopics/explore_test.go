@@ -122,7 +122,7 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 	if x.e, err = New(cfg); err != nil {
 		return nil, err
 	}
-	x.worker = x.e.newWorker(nil)
+	x.worker = x.e.attempts.newWorker(nil)
 	for k := range p.keys {
 		x.keys = append(x.keys, idempotency.HashKey([]byte{'a' + byte(k)}))
 	}
@@ -175,7 +175,7 @@ func (x *explorer) enter(st *state) {
 
 func (x *explorer) clone(from *state) *state {
 	x.enter(from)
-	c := copier{from: from.s, now: x.e.now(), keys: x.keys}
+	c := copier{from: from.s, now: x.e.attempts.now(), keys: x.keys}
 	return &state{s: c.session(), w: from.w.clone(), made: maps.Clone(from.made)}
 }
 
@@ -210,7 +210,7 @@ func (x *explorer) assign(st *state) {
 		}
 	}
 	for _, packed := range w.ledger {
-		if err := sh.memory.RestoreLedger(packed, x.e.now(), false); err != nil {
+		if err := sh.memory.RestoreLedger(packed, x.e.attempts.now(), false); err != nil {
 			x.breaks("the ledger cannot be restored: %v", err)
 		}
 	}

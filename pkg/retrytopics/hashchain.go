@@ -1,7 +1,6 @@
 package retrytopics
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,48 +20,16 @@ type HashChain struct {
 	Extend func(partition int32, head []byte, events []*Event) (records []*kgo.Record, next []byte, err error)
 }
 
-func (t HashChain) on() bool { return t.HeadTopic != "" }
-
-// headKey is the key of a head; each partition has one.
-const headKey = "head"
+// On reports whether there is a hash chain.
+func (t HashChain) On() bool { return t.HeadTopic != "" }
 
 func (t HashChain) faults(d Delivery) []error {
 	var faults []error
-	if t.on() && t.Extend == nil {
+	if t.On() && t.Extend == nil {
 		faults = append(faults, fmt.Errorf("Trail has the topic %s and no Extend", t.HeadTopic))
 	}
-	if t.on() && d != ExactlyOnce {
+	if t.On() && d != ExactlyOnce {
 		faults = append(faults, fmt.Errorf("Trail needs the delivery %s; with %s a crash would fork it", ExactlyOnce, d))
 	}
 	return faults
-}
-
-// extend returns the records that a batch adds to the hash chains of its partitions, and stores the new heads in the
-// batch.
-func (t HashChain) extend(st *staged) ([]*kgo.Record, error) {
-	if !t.on() {
-		return nil, nil
-	}
-	events := map[*partitionState][]*Event{}
-	var order []*partitionState
-	for _, task := range st.tasks {
-		state := task.from.state
-		if events[state] == nil {
-			order = append(order, state)
-		}
-		events[state] = append(events[state], &task.event)
-	}
-	var records []*kgo.Record
-	for _, state := range order {
-		more, next, err := t.Extend(state.partition, state.head, events[state])
-		if err != nil {
-			return nil, fmt.Errorf("extend the hash chain of partition %d: %w", state.partition, err)
-		}
-		if bytes.Equal(next, state.head) {
-			continue
-		}
-		records = append(append(records, more...), &kgo.Record{Topic: t.HeadTopic, Partition: state.partition, Key: []byte(headKey), Value: next})
-		st.heads[state] = next
-	}
-	return records, nil
 }

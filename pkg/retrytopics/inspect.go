@@ -3,9 +3,6 @@ package retrytopics
 import (
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
@@ -57,16 +54,4 @@ func (c Commit) Finished(offset int64) bool {
 		return 0
 	})
 	return found
-}
-
-// Believed returns the control headers that an engine believes of a source record: all of a proven replay, none of any
-// other record. generation is the current one of the source topic. doubt is nil if nothing was claimed without proof;
-// malformed headers are an error.
-func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError, err error) {
-	said, err := header.ParseControl(raw.Headers)
-	if err != nil {
-		return header.Control{}, nil, err
-	}
-	kept, doubt = fromReplay(said, raw, generation, proven)
-	return kept, doubt, nil
 }

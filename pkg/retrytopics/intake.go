@@ -17,7 +17,7 @@ import (
 func (s *session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.e.now()
+	now := s.e.attempts.now()
 	records := s.arrived[:0]
 	var refused error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
@@ -87,7 +87,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedu
 	if l.tier == sourceTier && refused == nil && !known {
 		return a, true
 	}
-	t := s.e.newTask(&task{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
+	t := s.e.fill(&heldTask{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
 	if known {
 		t.made = &before
 	}

@@ -255,7 +255,7 @@ func (s *session) pointAt(l *partition, r schedule.Record, it largeItem) schedul
 		return r
 	}
 	if r.Task == nil {
-		r.Task = &s.e.newTask(&task{}, l, r.Raw, r.Index, time.Time{}).Task
+		r.Task = &s.e.fill(&heldTask{}, l, r.Raw, r.Index, time.Time{}).Task
 	}
 	t := taskOf(r.Task)
 	t.pointer, t.refused = it.pointer, it.refused

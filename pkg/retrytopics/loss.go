@@ -9,14 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Loss is a gap: offsets of a partition that retention or an operator deleted before the group had finished them.
-type Loss struct {
-	Topic     string
-	Partition int32
-	From, To  int64 // the first missing offset, and the first existing one
-	Records   int64 // upper bound: transaction markers and records removed by compaction count too
-}
-
 // lost counts the offsets that committed positions have passed over, by topic. Safe for concurrent use.
 type lost struct {
 	mu      sync.Mutex

@@ -107,7 +107,7 @@ func (s *session) connect(ctx context.Context) (kafka.Committer, error) {
 	if cfg.Delivery == AtLeastOnce {
 		return s.member.Join()
 	}
-	return s.member.JoinTransactional(ctx, cfg.transactionalID(), cfg.Timing.Transaction)
+	return s.member.JoinTransactional(ctx, cfg.TransactionalID(), cfg.Timing.Transaction)
 }
 
 // partitioner keeps the records of co-partitioned topics in their partitions.

@@ -89,9 +89,9 @@ func mismatchesOf(all []memory.Mismatch) []Mismatch {
 // binding returns the topics and the group that a partition's memory must belong to.
 func (e *Engine) binding(l *topics.Layout) *memory.Binding {
 	b := &memory.Binding{
-		Group: e.cfg.Group, Pipeline: e.cfg.Origin.Pipeline, Source: e.cfg.Source, State: e.cfg.Ordering.StateTopic, Scale: e.cfg.scale(), IDs: l.IDs,
+		Group: e.cfg.Group, Pipeline: e.cfg.Origin.Pipeline, Source: e.cfg.Source, State: e.cfg.Ordering.StateTopic, Scale: scaleOf(&e.cfg.Ordering), IDs: l.IDs,
 	}
-	if e.cfg.Dedupe.on() {
+	if e.cfg.Dedupe.On() {
 		b.Ledger = e.cfg.Dedupe.LedgerTopic
 	}
 	return b

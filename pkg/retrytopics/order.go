@@ -3,8 +3,6 @@ package retrytopics
 import (
 	"cmp"
 	"fmt"
-
-	"github.com/switchback-geo/switchback/internal/keyorder"
 )
 
 // Order is the order of the events of one key that is kept.
@@ -58,8 +56,9 @@ func (o Ordering) withDefaults(source string) Ordering {
 	return o
 }
 
-func (o Ordering) rules() keyorder.Rules {
-	return keyorder.Rules{Mode: keyorder.Mode(o.Mode), HoldKey: o.OnDeadLetter == OnDeadLetterHoldKey}
+// RemembersVersions reports whether the engine remembers the newest version of every key.
+func (o Ordering) RemembersVersions() bool {
+	return o.Versioned && o.Mode != OrderNone && o.Versions.Keep == KeepAlways
 }
 
 func (o Ordering) faults() []error {

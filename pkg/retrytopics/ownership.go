@@ -74,7 +74,7 @@ func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) e
 		return err
 	}
 	l.sched = schedule.NewPartition(s.base, tier, s.sibling(l), func(r schedule.Record) *schedule.Task {
-		return &s.e.newTask(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
+		return &s.e.fill(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
 	})
 	s.states[tp.partition] = state
 	s.partitions[tp] = l
@@ -138,14 +138,14 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 		}
 	}
 	s.keepResults(s.dropTasks(dropped))
-	s.keepResults(slices.DeleteFunc(slices.Clone(s.aborted), func(t *task) bool { return !slices.Contains(dropped, t.from) }))
+	s.keepResults(slices.DeleteFunc(slices.Clone(s.aborted), func(t *heldTask) bool { return !slices.Contains(dropped, t.from) }))
 	if len(resume) > 0 {
 		client.ResumeFetchPartitions(resume)
 	}
 }
 
 // dropTasks removes the tasks of partitions that are gone, and returns the finished ones.
-func (s *session) dropTasks(gone []*partition) []*task {
+func (s *session) dropTasks(gone []*partition) []*heldTask {
 	views := make([]*schedule.Partition, 0, len(gone))
 	for _, l := range gone {
 		views = append(views, l.sched)

@@ -88,7 +88,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 			}
 			return task
 		}
-		s.aborted = []*task{{}}
+		s.aborted = []*heldTask{{}}
 		s.block()
 		s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("a")}, &kgo.Record{Topic: "in", Offset: 1, Key: []byte("b")})
 		expect.That(t, begins() == nil, "an attempt begins, and a result waits for its commit")
@@ -217,8 +217,8 @@ func (s *session) remembers(key string, order keyorder.State) {
 func (s *session) attempts(t *testing.T) *Event {
 	t.Helper()
 	task := taskOf(s.sched.Next())
-	w := s.e.newWorker(s.sched)
-	held, undone := w.attempt(t.Context(), task)
+	w := s.e.attempts.newWorker(s.sched.Counts)
+	held, undone := w.attempt(t.Context(), &task.task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.sched.Finish(&task.Task)
 	return &task.event
@@ -323,11 +323,11 @@ func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
 		Attempt: 1, Source: header.Position{Topic: "in", Offset: 3}, HasSource: true, Due: time.Now(), DeadLetterID: "a", ReplayID: "r",
 		ForceVersion: true, ReplaySource: header.Position{Topic: "in", Offset: 146}, ReplayGeneration: 1,
 	}
-	n := s.e.newTask(&task{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.now())
-	expect.Equal(t, s.e.event(n, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
+	n := s.e.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.attempts.now())
+	expect.Equal(t, s.e.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
 	control.ReplayGeneration = 7 // a header cannot claim a later generation than the current
-	n = s.e.newTask(&task{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.now())
-	expect.Equal(t, s.e.event(n, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
+	n = s.e.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.attempts.now())
+	expect.Equal(t, s.e.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
 }
 
 // A record of a retry topic and one of the source with the same key never run side by side.
@@ -337,7 +337,7 @@ func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
 		s := unconnected(t, Config{Handler: nothing})
 		source, tier := s.partitions[topicPartition{"in", 0}], s.partitions[topicPartition{s.e.cfg.Retries.Tiers[0].Topic, 0}]
 		record := func(l *partition) schedule.Record {
-			n := s.e.newTask(&task{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.e.now())
+			n := s.e.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.e.attempts.now())
 			return schedule.Record{Task: &n.Task, Partition: l.sched}
 		}
 		s.sched.Add([]schedule.Record{record(source), record(tier)})
@@ -365,6 +365,6 @@ func TestSession_S4_15_aPanicHasNoAnswer(t *testing.T) {
 	}})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("a"), Value: []byte("v")})
 	event := s.attempts(t)
-	left := event.Record.task.result
+	left := event.Record.Context.(*task).result
 	expect.That(t, calls == 2 && event.Identity.FeatureID == "" && left.Version == nil && !left.Delete, "%d calls; %+v, %+v", calls, event.Identity, left)
 }

@@ -43,23 +43,29 @@ func (e *partsError) Unwrap() error { return e.err }
 
 // verdict is the outcome of the failed parts.
 type verdict struct {
-	dead  []*Event
+	dead  []deadPart
 	open  []int       // parts that wait
 	last  *FailedPart // of those, the one that waits longest
 	waits policy.Decision
 }
 
+// deadPart is a part that becomes a dead letter of its own.
+type deadPart struct {
+	event *Event
+	value []byte // of the dead letter; nil until unfitParts has read it
+}
+
 // judgeParts decides about each failed part. Without a tier that accepts the record, none can wait.
-func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (v verdict) {
+func (a *attempts) judgeParts(event *Event, failed []FailedPart, placeable bool) (v verdict) {
 	for i := range failed {
 		p := &failed[i]
-		failure := e.cfg.Retries.Classify(p.Err)
-		d := policy.Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64)
+		failure := a.cfg.Retries.Classify(p.Err)
+		d := policy.Decide(a.cfg.Retries.Policies(), a.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64)
 		if d.Outcome == policy.OutcomeRetried && !placeable {
 			d = policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonFitsNoTier}
 		}
 		if d.Outcome == policy.OutcomeDeadLettered {
-			v.dead = append(v.dead, e.deadPart(event, p, failure, d))
+			v.dead = append(v.dead, deadPart{event: a.deadPart(event, p, failure, d)})
 			continue
 		}
 		v.open = append(v.open, p.Part.Index)
@@ -71,93 +77,92 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 }
 
 // judgeFitting is judgeParts after checking whether a tier accepts the record.
-func (e *Engine) judgeFitting(t *task, event *Event, failed []FailedPart) verdict {
-	v := e.judgeParts(event, failed, true)
-	if v.last != nil && e.orDeadLetter(t, v.waits).Outcome == policy.OutcomeDeadLettered {
-		v = e.judgeParts(event, failed, false)
+func (a *attempts) judgeFitting(t *task, event *Event, failed []FailedPart) verdict {
+	v := a.judgeParts(event, failed, true)
+	if v.last != nil && a.orDeadLetter(t, v.waits).Outcome == policy.OutcomeDeadLettered {
+		v = a.judgeParts(event, failed, false)
 	}
 	return v
 }
 
-// FailsWhole reports whether a record with these failed parts would be one dead letter, with nothing delivered, because
-// too many of them would be dead letters of their own. A handler with effects of its own calls it before them, as with
-// Fits.
-func (r *Record) FailsWhole(failed []FailedPart) bool {
-	if r.engine == nil || len(failed) == 0 {
-		return false
-	}
-	v := r.engine.judgeFitting(r.task, &Event{Record: r, At: r.engine.now()}, failed)
-	return r.engine.unfitParts(v.dead, r.task, failed) != ""
+// FailsWhole is Record.FailsWhole.
+func (t *task) FailsWhole(failed []FailedPart) bool {
+	v := t.by.judgeFitting(t, &Event{Record: &t.record, At: t.by.now()}, failed)
+	return t.by.unfitParts(v.dead, t, failed) != ""
 }
 
 // decideParts decides about the failed parts, and from that about the record.
-func (e *Engine) decideParts(t *task, event *Event, result *Result) {
-	v := e.judgeFitting(t, event, result.Failed)
-	event.Dead = v.dead
-	if why := e.unfitParts(v.dead, t, result.Failed); why != "" {
-		e.failWhole(event, result, why)
+func (a *attempts) decideParts(t *task, event *Event, result *Result) {
+	v := a.judgeFitting(t, event, result.Failed)
+	if why := a.unfitParts(v.dead, t, result.Failed); why != "" {
+		failWhole(event, result, why, v.dead)
 		return
+	}
+	t.dead = v.dead
+	for _, dead := range v.dead {
+		event.Dead = append(event.Dead, dead.event)
 	}
 	event.Parts = PartCounts{
 		Delivered: len(result.Outputs), Filtered: result.Parts - len(result.Outputs) - len(result.Failed),
 		DeadLettered: len(v.dead), Waiting: len(v.open),
 	}
-	remaining := event.Record.ended(event.Parts, result.Of)
+	remaining := ended(event.Record, event.Parts, result.Of)
 	if v.last == nil {
 		event.Decision, event.Note = endOf(remaining)
 		return
 	}
 	remaining.Open = v.open
-	failure := e.cfg.Retries.Classify(v.last.Err)
+	failure := a.cfg.Retries.Classify(v.last.Err)
 	if len(v.open) > 1 {
 		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
 	}
-	event.Failure, event.Decision, event.remaining = &failure, v.waits, remaining
+	event.Failure, event.Decision, t.remaining = &failure, v.waits, remaining
 }
 
 // deadPart returns the event of a part that becomes a dead letter of its own.
-func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d policy.Decision) *Event {
+func (a *attempts) deadPart(event *Event, p *FailedPart, f classify.Failure, d policy.Decision) *Event {
 	r := event.Record
-	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
+	id := merged(&p.Identity, &Identity{Marks: event.Identity.Marks})
 	return &Event{
-		Record: r, Identity: id, Decision: d, Failure: &f, Destination: e.cfg.DLQ, Part: p.Part,
-		DeadLetterID: p.Part.DeadLetterID(r.wholeDeadLetterID()), At: event.At, Lateness: event.Lateness, Took: event.Took,
+		Record: r, Identity: id, Decision: d, Failure: &f, Destination: a.cfg.DLQ, Part: p.Part,
+		DeadLetterID: p.Part.DeadLetterID(wholeDeadLetterID(r)), At: event.At, Lateness: event.Lateness, Took: event.Took,
 	}
 }
 
 // unfitParts stores the values of dead parts, and returns why they cannot be dead letters of their own, or "".
-func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string {
+func (a *attempts) unfitParts(dead []deadPart, t *task, failed []FailedPart) string {
 	if len(dead) > maxDeadParts {
 		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
 	}
 	bytes := 0
-	for _, d := range dead {
-		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
+	for i := range dead {
+		d := &dead[i]
+		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.event.Part })
 		d.value = failed[at].Value()
 		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
 		size := recordbatch.Bytes(r)
 		if bytes += size + header.MaxBytes; bytes > maxDeadPartBytes {
 			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
 		}
-		if !fit.Kept(e.limits.Load(), e.cfg.DLQ, r, size) {
-			return "and the topic " + e.cfg.DLQ + " does not take each of them"
+		if !fit.Kept(a.limits.Load(), a.cfg.DLQ, r, size) {
+			return "and the topic " + a.cfg.DLQ + " does not take each of them"
 		}
 	}
 	return ""
 }
 
 // failWhole makes the record one dead letter: this attempt delivers nothing of it.
-func (e *Engine) failWhole(event *Event, result *Result, why string) {
-	first := event.Dead[0]
+func failWhole(event *Event, result *Result, why string, dead []deadPart) {
+	first := dead[0].event
 	failure := *first.Failure
-	failure.Err = &partsError{failed: len(event.Dead), of: result.Of, part: first.Part, why: why, err: first.Failure.Err}
-	event.Failure, event.Dead = &failure, nil
+	failure.Err = &partsError{failed: len(dead), of: result.Of, part: first.Part, why: why, err: first.Failure.Err}
+	event.Failure = &failure
 	event.Decision = policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonManyParts}
 	result.Outputs = nil
 }
 
 // ended adds an attempt's outcomes to those of the record's parts before it.
-func (r *Record) ended(now PartCounts, of int) *header.Remaining {
+func ended(r *Record, now PartCounts, of int) *header.Remaining {
 	remaining := &header.Remaining{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
 	if before := r.Control.Remaining; before != nil {
 		remaining.Delivered += before.Delivered
@@ -181,7 +186,7 @@ func endOf(r *header.Remaining) (policy.Decision, string) {
 }
 
 // endParts decides about a record of which no part failed in this attempt.
-func (e *Engine) endParts(event *Event, result *Result) {
+func endParts(event *Event, result *Result) {
 	remaining := event.Record.Control.Remaining
 	if o := result.Close; o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
 		event.Parts.Overtaken = remaining.Parts()
@@ -195,36 +200,36 @@ func (e *Engine) endParts(event *Event, result *Result) {
 	if remaining == nil {
 		return
 	}
-	event.Decision, event.Note = endOf(event.Record.ended(event.Parts, remaining.Of))
+	event.Decision, event.Note = endOf(ended(event.Record, event.Parts, remaining.Of))
 }
 
 // partRecords returns what a record with failed parts produces: first the waiting record, then the dead letters of its
 // parts, then the outputs of the others.
-func (e *Engine) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.Record {
+func (a *attempts) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.Record {
 	var records []*kgo.Record
 	if event.Decision.Outcome == policy.OutcomeRetried {
-		control := e.failed(event)
-		control.Due, control.Remaining = event.Decision.Due, event.remaining
-		records = append(records, keep(t, e.cfg.Retries.Tiers[event.Decision.Tier].Topic, control, own))
+		control := a.failed(t, event)
+		control.Due, control.Remaining = event.Decision.Due, t.remaining
+		records = append(records, keep(t, a.cfg.Retries.Tiers[event.Decision.Tier].Topic, control, own))
 	}
-	for _, dead := range event.Dead {
-		control := e.failed(dead)
-		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.DeadLetterID, "", 0
-		control.Part, control.PartVersion, control.Remaining = dead.Part, t.result.Version, nil
+	for _, dead := range t.dead {
+		control := a.failed(t, dead.event)
+		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.event.DeadLetterID, "", 0
+		control.Part, control.PartVersion, control.Remaining = dead.event.Part, t.result.Version, nil
 		records = append(records, &kgo.Record{
-			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.Append(t.record.Headers, &control),
+			Topic: a.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.Append(t.record.Headers, &control),
 		})
 	}
 	return records
 }
 
 // wholeDeadLetterID returns the ID that the dead letter of the whole record has or would have.
-func (r *Record) wholeDeadLetterID() string {
+func wholeDeadLetterID(r *Record) string {
 	return cmp.Or(r.Control.DeadLetterID, deadLetterID(r))
 }
 
 // deadIndexes returns the parts that became dead letters in this attempt.
-func (event *Event) deadIndexes() (indexes []int) {
+func deadIndexes(event *Event) (indexes []int) {
 	for _, dead := range event.Dead {
 		indexes = append(indexes, dead.Part.Index)
 	}
@@ -232,36 +237,21 @@ func (event *Event) deadIndexes() (indexes []int) {
 }
 
 // partial is true if only some parts of the record were delivered. A partial event is never used for deduplication.
-func (event *Event) partial() bool {
+func partial(event *Event) bool {
 	remaining := event.Record.Control.Remaining
 	return event.Decision.Outcome == policy.OutcomeRetried || len(event.Dead) > 0 || remaining != nil && remaining.Dead > 0
 }
 
-// effect returns the content by which an event is remembered.
-func (event *Event) effect(before *memory.Past) (content [8]byte, ok bool) {
-	if !event.partial() {
+// contentOf returns the content by which an event is remembered.
+func contentOf(event *Event, before *memory.Past) (content [8]byte, ok bool) {
+	if !partial(event) {
 		return before.ContentOf(event.Identity.ContentHash)
 	}
 	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
 }
 
 // took reports whether some of the record has taken effect by this attempt.
-func (event *Event) took() bool {
+func took(event *Event) bool {
 	o := event.Decision.Outcome
 	return o == policy.OutcomeDelivered || o == policy.OutcomeRetried && event.Parts.Delivered > 0
-}
-
-// checkParts refuses parts with contradictory numbers.
-func (r Result) checkParts() error {
-	if r.Parts < 0 || r.Parts > r.Of || r.Of > header.MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {
-		return fmt.Errorf("handler speaks of %d parts of %d, %d outputs and %d failed ones; there are at most %d", r.Parts, r.Of, len(r.Outputs), len(r.Failed), header.MaxParts)
-	}
-	next := 0
-	for _, p := range r.Failed {
-		if p.Part.Of != r.Of || p.Part.Index < next || p.Part.Index >= r.Of || p.Err == nil || p.Value == nil {
-			return fmt.Errorf("handler's failed part %s is none of %d, stands twice, or has no error or value", p.Part, r.Of)
-		}
-		next = p.Part.Index + 1
-	}
-	return nil
 }

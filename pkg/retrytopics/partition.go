@@ -45,7 +45,7 @@ type partition struct {
 	own       int64      // of a tier: offset of the first record that this owner wrote; all records from it on are its own
 	written   int        // own records that the client has not returned yet
 	stamps    []stamp
-	slab      []task // unused tasks. The scheduler's mutex guards it
+	slab      []heldTask // unused tasks. The scheduler's mutex guards it
 }
 
 // stamp is the timestamp from which on records have an age, for the lag.
@@ -107,15 +107,6 @@ func from(offset int64) kgo.EpochOffset {
 		offset = -2
 	}
 	return kgo.EpochOffset{Epoch: -1, Offset: offset}
-}
-
-// size returns the approximate size of a record in memory, in bytes.
-func size(r *kgo.Record) int {
-	n := len(r.Key) + len(r.Value) + 200
-	for _, h := range r.Headers {
-		n += len(h.Key) + len(h.Value) + 48
-	}
-	return n
 }
 
 // hold records an accepted record that must be processed.

@@ -105,7 +105,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		{"no commit, deleted since", -1, nil, 2, nil, 7, []Loss{{"t", 0, 2, 7, 5}}, 7, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
+			e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
 			s := e.unconnected(t.Context(), 4096)
 			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
@@ -127,7 +127,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 // S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
-	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
+	e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
 	s := e.unconnected(t.Context(), 4096)
 	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
@@ -148,10 +148,10 @@ func finished(ctx context.Context, t *testing.T, handler Handler) *session {
 	s := unconnected(t, Config{Handler: handler})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
 	one := taskOf(s.sched.Next())
-	w := s.e.newWorker(s.sched)
-	held, undone := w.attempt(ctx, one)
+	w := s.e.attempts.newWorker(s.sched.Counts)
+	held, undone := w.attempt(ctx, &one.task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
-	s.keepResults([]*task{one})
+	s.keepResults([]*heldTask{one})
 	return s
 }
 
@@ -226,9 +226,9 @@ func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
 	for _, dated := range []bool{false, true} {
 		sent := &kgo.Record{Topic: "out", Partition: 3, Key: []byte("k"), Value: []byte("v"), Context: t.Context(), Timestamp: own,
 			Headers: []kgo.RecordHeader{{Key: "h"}}}
-		finished := &task{done: done{outputs: []*kgo.Record{sent, {Topic: "audit"}}, result: Result{Outputs: []*kgo.Record{sent}}, dated: dated}}
+		finished := &heldTask{task: task{done: done{outputs: []*kgo.Record{sent, {Topic: "audit"}}, result: Result{Outputs: []*kgo.Record{sent}}, dated: dated}}}
 		s := &session{}
-		s.salvage([]*task{finished})
+		s.salvage([]*heldTask{finished})
 		expect.That(t, sent.Context != nil && sent.Timestamp.Equal(own), "the client's record has changed: %+v", sent)
 		kept := finished.outputs[0]
 		expect.That(t, kept != sent && kept.Context == nil && kept.Timestamp.IsZero() != dated, "dated %t: kept %+v", dated, kept)

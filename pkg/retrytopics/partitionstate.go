@@ -10,22 +10,29 @@ import (
 // partitionState is what an instance knows of one partition number, over the source and the tiers, while it owns it.
 type partitionState struct {
 	partition int32
-	restored  bool              // guarded by the session's mutex
-	memory    *memory.Partition // of its keys
-	head      []byte            // of its hash chain, as of the last commit; owned by the committing goroutine
+	keyState
+	restored bool   // guarded by the session's mutex
+	head     []byte // of its hash chain, as of the last commit; owned by the committing goroutine
 
 	checkpoint *statetopic.Checkpoint // as of the last commit, nil if there is none; owned by the committing goroutine
-	generation int                    // of the source topic; constant once the state is open
 	same       int                    // number of latest generations that began without another source topic
 	pipelines  []string               // former pipeline IDs; constant once the state is open
 	promised   bool                   // commits of the partition include a checkpoint; guarded by the session's mutex
 }
 
+// scaleOf returns what the numbers of versions count.
+func scaleOf(o *Ordering) statetopic.Scale {
+	if !o.Versioned {
+		return statetopic.ScaleOffset
+	}
+	return statetopic.ScaleOf(o.Versions.Of)
+}
+
 // remembers returns what a partition's memory keeps.
 func (c *Config) remembers() memory.Settings {
 	return memory.Settings{
-		StateTopic: c.Ordering.StateTopic, LedgerTopic: c.Dedupe.LedgerTopic, Scale: c.scale(), Window: c.Dedupe.Window, MaxKeys: c.Dedupe.MaxKeys,
-		Versions: c.versions(), MaxVersions: c.Ordering.Versions.MaxKeys, DropVersions: c.Ordering.Versions.Keep == KeepWindow,
+		StateTopic: c.Ordering.StateTopic, LedgerTopic: c.Dedupe.LedgerTopic, Scale: scaleOf(&c.Ordering), Window: c.Dedupe.Window, MaxKeys: c.Dedupe.MaxKeys,
+		Versions: c.Ordering.RemembersVersions(), MaxVersions: c.Ordering.Versions.MaxKeys, DropVersions: c.Ordering.Versions.Keep == KeepWindow,
 	}
 }
 
@@ -33,7 +40,7 @@ func (c *Config) remembers() memory.Settings {
 func (e *Engine) newState(partition int32) *partitionState {
 	settings := e.cfg.remembers()
 	settings.Forgotten = &e.forgotten
-	return &partitionState{partition: partition, memory: memory.New(partition, settings)}
+	return &partitionState{partition: partition, keyState: keyState{memory: memory.New(partition, settings)}}
 }
 
 // open makes the state ready for attempts, after everything committed has been read. The session's mutex is held.

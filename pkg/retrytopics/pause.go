@@ -22,19 +22,14 @@ func (e *Engine) Resume() { e.setPaused("") }
 func (e *Engine) setPaused(reason string) {
 	e.pauseMu.Lock()
 	defer e.pauseMu.Unlock()
-	e.pausedFor.Store(&reason)
+	e.attempts.paused.Store(&reason)
 	if s := e.current.Load(); s != nil {
 		s.sched.Pause(reason != "")
 	}
 }
 
 // Paused returns the reason of the pause, or "".
-func (e *Engine) Paused() string {
-	if reason := e.pausedFor.Load(); reason != nil {
-		return *reason
-	}
-	return ""
-}
+func (e *Engine) Paused() string { return e.attempts.pausedFor() }
 
 // enter makes s the engine's session and pauses it if the engine is paused.
 func (e *Engine) enter(s *session) {
@@ -42,22 +37,6 @@ func (e *Engine) enter(s *session) {
 	defer e.pauseMu.Unlock()
 	e.current.Store(s)
 	s.sched.Pause(e.Paused() != "")
-}
-
-// undone reports a failed attempt to the hooks, and returns whether it must be put back because the engine was paused
-// before or during the report. Revoking a partition cancels its running attempts; those are not reported.
-func (e *Engine) undone(ctx context.Context, event *Event) bool {
-	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
-		return false
-	}
-	held := e.Paused() != ""
-	for _, dead := range event.Dead {
-		e.cfg.Hooks.OnFailure(dead)
-	}
-	if event.Failure != nil {
-		e.cfg.Hooks.OnFailure(event)
-	}
-	return held || e.Paused() != ""
 }
 
 // idle is the poll during a pause: it waits for results and accepts nothing. What the client has fetched stays in its

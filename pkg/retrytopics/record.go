@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/fit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -22,10 +23,17 @@ type Record struct {
 	Attempt   int                // number of this attempt, from 1
 	Control   *header.Control    // the parsed control headers; never nil in a record that an engine made
 	Seen      int                // the handler's own note: a repeated attempt that did not count finds it unchanged
+	Context   RecordContext      // answers Judge, Version, Fits and FailsWhole; nil in a record that no engine made
 	Limits    *TopicLimits       // of the topics of outputs, in a record that no engine made; nil if they are unknown
+}
 
-	engine *Engine // for Judge; nil in a record that no engine made
-	task   *task
+// RecordContext is what an engine knows about a record: the state of its key, the limits of topics and the policy. Each
+// method is described at the method of Record with its name.
+type RecordContext interface {
+	Judge(contentHash string, version *int64) policy.Outcome
+	Version(number *int64, deletes bool) (header.Version, bool)
+	Fits(outputs ...*kgo.Record) error
+	FailsWhole(failed []FailedPart) bool
 }
 
 // Identity is what a handler knows about the content of a record. The engine copies it into headers and events, whether
@@ -43,14 +51,6 @@ type Marks struct {
 	Lineage     string // origin of the content
 	Care        string // flags by the CARE principles
 	Sovereignty string // owner of the data
-}
-
-// marksOf returns the marks of the control headers.
-func marksOf(c *header.Control) Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
-
-// setMarks writes marks into the control headers.
-func setMarks(c *header.Control, m Marks) {
-	c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty
 }
 
 // Result is a handler's answer for a record.
@@ -105,20 +105,46 @@ type Event struct {
 	At           time.Time     // when the attempt ended
 	Lateness     time.Duration // due time to start of the attempt; 0 for records read from the source
 	Took         time.Duration // duration of the handler
-
-	remaining *header.Remaining // of the whole record: the waiting parts
-	value     []byte            // of a part: the value of its dead letter
 }
 
-// generation returns the generation of the source topic in which the record first appeared. A header cannot claim a
-// later one than the current.
-func (r *Record) generation() int {
-	if r.task == nil {
-		return 0
+// Judge reports whether an event with this content and version still has to take effect. It returns "" if it has,
+// OutcomeDuplicate if it equals the last effective event of its key, OutcomeSuperseded if a newer event took effect.
+// version is nil if the source offset is the version. A handler may call Judge early to save work; the engine judges
+// again before the commit.
+func (r *Record) Judge(contentHash string, version *int64) policy.Outcome {
+	if r.Context == nil {
+		return ""
 	}
-	today := r.task.from.state.generation
-	if r.Control.HasSource {
-		return min(r.Control.Generation, today)
+	return r.Context.Judge(contentHash, version)
+}
+
+// Version returns the version with which the event takes effect. A handler that writes outside Kafka must guard its
+// write by it: such a write is not undone when the transaction aborts, and may come late from an instance that has lost
+// the partition. number and deletes are the later Result.Version and Result.Delete. Version is the same in each attempt
+// until a newer event of the key takes effect. ok is false if the event has none and must not be written.
+func (r *Record) Version(number *int64, deletes bool) (v header.Version, ok bool) {
+	if r.Context == nil {
+		return header.Version{}, false
 	}
-	return today
+	return r.Context.Version(number, deletes)
+}
+
+// Fits returns an error if a topic does not accept its output, as far as the cluster has told the topic's limits. Its
+// code is output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects of its
+// own calls Fits before them: the engine refuses an output that does not fit, and the record becomes a dead letter.
+func (r *Record) Fits(outputs ...*kgo.Record) error {
+	switch {
+	case r.Context != nil:
+		return r.Context.Fits(outputs...)
+	case r.Limits != nil:
+		return fit.Outputs(r.Limits.limits, outputs)
+	}
+	return nil
+}
+
+// FailsWhole reports whether a record with these failed parts would be one dead letter, with nothing delivered, because
+// too many of them would be dead letters of their own. A handler with effects of its own calls it before them, as with
+// Fits.
+func (r *Record) FailsWhole(failed []FailedPart) bool {
+	return r.Context != nil && len(failed) > 0 && r.Context.FailsWhole(failed)
 }

@@ -35,13 +35,13 @@ func (s *session) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.e.restoreLedgers(ctx, s.adm, fresh, s.e.now()); err != nil {
+	if err := s.e.restoreLedgers(ctx, s.adm, fresh, s.e.attempts.now()); err != nil {
 		return err
 	}
 	if err := s.resumeFromCheckpoint(ctx, fresh); err != nil {
 		return err
 	}
-	if t := s.e.cfg.Journal.HashChain; t.on() {
+	if t := s.e.cfg.Journal.HashChain; t.On() {
 		err := s.e.replay(ctx, s.adm, t.HeadTopic, time.Time{}, fresh, func(state *partitionState, r *kgo.Record) error {
 			state.head = r.Value
 			return nil
@@ -90,7 +90,7 @@ func (e *Engine) replay(ctx context.Context, adm *kadm.Client, topic string, sin
 // restoreLedgers reads what took effect within the window, after the checkpoints are read.
 func (e *Engine) restoreLedgers(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState, now time.Time) error {
 	d := e.cfg.Dedupe
-	if !d.on() {
+	if !d.On() {
 		return nil
 	}
 	if err := e.rescale(ctx, adm, states); err != nil {
@@ -104,7 +104,7 @@ func (e *Engine) restoreLedgers(ctx context.Context, adm *kadm.Client, states ma
 // rescale handles partitions whose ledger has versions of another scale: it stores the current end of the ledger in
 // their checkpoints, before which that scale applies.
 func (e *Engine) rescale(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) error {
-	scale, topic := e.cfg.scale(), e.cfg.Dedupe.LedgerTopic
+	scale, topic := scaleOf(&e.cfg.Ordering), e.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets
 	for p, state := range states {
 		if state.checkpoint == nil || !state.checkpoint.Scale.Differs(scale) {

@@ -62,8 +62,8 @@ type session struct {
 	told       bool               // the group has assigned partitions to this instance, and they were not lost since
 	fatal      error
 
-	aborted   []*task   // of an aborted transaction: finished, and not committed
-	abortedAt time.Time // of the first such transaction since the last commit; zero if there was none
+	aborted   []*heldTask // of an aborted transaction: finished, and not committed
+	abortedAt time.Time   // of the first such transaction since the last commit; zero if there was none
 
 	budget      *recordbatch.Budget // of what the client decompresses
 	partitioner *kafka.Partitioner
@@ -87,11 +87,11 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = schedule.New(schedule.Config{
-		Now: e.now, Linger: e.cfg.Timing.Commit, Unfinished: offsets.MostUnfinished(maxMetadata - offsets.SealRoom), HeldBytes: e.cfg.Limits.HeldBytes,
-		Ripe: s.endPoll, Late: func(t *schedule.Task) { e.results.keep(taskOf(t)) },
+		Now: e.attempts.now, Linger: e.cfg.Timing.Commit, Unfinished: offsets.MostUnfinished(maxMetadata - offsets.SealRoom), HeldBytes: e.cfg.Limits.HeldBytes,
+		Ripe: s.endPoll, Late: func(t *schedule.Task) { e.results.keep(&taskOf(t).task) },
 	})
 	for range e.cfg.Limits.Concurrency {
-		w := e.newWorker(s.sched)
+		w := e.attempts.newWorker(s.sched.Counts)
 		s.workers, s.callers = append(s.workers, w), append(s.callers, &w.caller)
 	}
 	return s
@@ -113,7 +113,7 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 	e.former.Store(&layout.Former)
 	s := e.unconnected(ctx, layout.MaxMetadata)
 	s.adm, s.layout = adm, layout
-	e.limits.Store(layout.Limits)
+	e.attempts.limits.Store(layout.Limits)
 	if s.committer, err = s.connect(ctx); err != nil {
 		adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
@@ -177,7 +177,7 @@ func (s *session) remember() {
 	told := s.told
 	s.mu.Unlock()
 	if told {
-		last := s.known(s.e.now())
+		last := s.known(s.e.attempts.now())
 		s.e.last.Store(&last)
 	}
 }
@@ -207,17 +207,17 @@ func (s *session) abandon() {
 }
 
 // keepResults stores the results of tasks that are not committed.
-func (s *session) keepResults(tasks []*task) {
+func (s *session) keepResults(tasks []*heldTask) {
 	for _, t := range tasks {
-		s.e.results.keep(t)
+		s.e.results.keep(&t.task)
 	}
 }
 
 func (s *session) workLoop(w *worker) {
 	for t := s.sched.Next(); t != nil; {
-		switch held, undone := w.attempt(t.Partition.Context, taskOf(t)); {
+		switch held, undone := w.attempt(t.Partition.Context, &taskOf(t).task); {
 		case held != nil:
-			s.sched.Hold(t, held.outage())
+			s.sched.Hold(t, outageOf(held))
 			t = s.sched.Next()
 		case undone:
 			s.sched.PutBack(t)

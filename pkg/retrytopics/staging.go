@@ -14,7 +14,7 @@ import (
 
 // staged is the content of one transaction: the results of finished tasks, and the positions that go with them.
 type staged struct {
-	tasks       []*task // in the order in which they finished
+	tasks       []*heldTask // in the order in which they finished
 	changes     map[*partitionState][]*memory.Change
 	marks       map[*partition]offsets.Commit
 	heads       map[*partitionState][]byte // new heads of hash chains
@@ -47,8 +47,8 @@ func (s *session) stage() *staged {
 }
 
 // left returns the tasks that an aborted transaction has left, without those of revoked partitions. The mutex is held.
-func (s *session) left() []*task {
-	left := slices.DeleteFunc(s.aborted, func(t *task) bool { return s.partitions[t.from.topicPartition] != t.from })
+func (s *session) left() []*heldTask {
+	left := slices.DeleteFunc(s.aborted, func(t *heldTask) bool { return s.partitions[t.from.topicPartition] != t.from })
 	s.aborted = nil
 	return left
 }
@@ -85,7 +85,7 @@ func (st *staged) outputs() []*kgo.Record {
 }
 
 // owner returns the task of an output; nil for the engine's own records.
-func (st *staged) owner(r *kgo.Record) *task {
+func (st *staged) owner(r *kgo.Record) *heldTask {
 	for _, t := range st.tasks {
 		if slices.Contains(t.outputs, r) {
 			return t
@@ -151,7 +151,7 @@ func (s *session) afterCommit(st *staged) {
 }
 
 // waits records where a task's record waits now. The mutex is held.
-func (s *session) waits(t *task) {
+func (s *session) waits(t *heldTask) {
 	if o := t.event.Decision.Outcome; o != policy.OutcomeRetried && o != policy.OutcomeParked {
 		return
 	}

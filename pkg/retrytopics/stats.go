@@ -48,11 +48,18 @@ type StuckStats struct {
 	For    time.Duration   // since the attempt began
 }
 
+// VersionStats is what this instance remembers of the newest versions of keys, see Versions.
+type VersionStats struct {
+	Keys      int64 // with KeepWindow, those still to be removed
+	Bytes     int64 // in memory
+	Forgotten int64 // keys without room since the engine was made
+}
+
 // Stats returns a snapshot. Between sessions and after the last one, it is the state of the last session at its end, or
 // before the group expelled it.
 func (e *Engine) Stats() Stats {
 	if s := e.current.Load(); s != nil {
-		return s.stats(e.now())
+		return s.stats(e.attempts.now())
 	}
 	stats := e.emptyStats()
 	if last := e.last.Load(); last != nil {
@@ -61,13 +68,13 @@ func (e *Engine) Stats() Stats {
 		stats.Versions.Forgotten = e.forgotten.Total()
 		stats.Joined = false
 	}
-	stats.Paused, stats.Doubts = e.Paused(), e.doubts.snapshot()
+	stats.Paused, stats.Doubts = e.Paused(), e.attempts.doubts.snapshot()
 	stats.Blocked, _ = e.Blocked()
 	return stats
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{Paused: e.Paused(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.Total()}}
+	stats := Stats{Paused: e.Paused(), Lost: e.losses(), Doubts: e.attempts.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.Total()}}
 	stats.Blocked, _ = e.Blocked()
 	for i, t := range e.tiers() {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Retries.Tiers)})
@@ -124,6 +131,22 @@ func (s *session) addPartitions(stats *Stats, now time.Time) {
 		stats.Lag += waiting
 		if oldest := l.oldest(); waiting > 0 && !oldest.IsZero() {
 			stats.LagTime = max(stats.LagTime, now.Sub(oldest))
+		}
+	}
+}
+
+// addVersions counts what the partitions remember. The session's mutex is held.
+func (s *session) addVersions(stats *VersionStats) {
+	for _, state := range s.states {
+		if !state.restored {
+			continue
+		}
+		size := state.memory.Size()
+		if s.e.cfg.Ordering.RemembersVersions() {
+			stats.Keys += int64(size.Versions)
+			stats.Bytes += int64(size.VersionBytes)
+		} else {
+			stats.Keys += int64(size.Removable)
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 type task struct {
 	schedule.Task
 
-	from *partition
+	by    *attempts
+	state *keyState
 	done
 	raw         *kgo.Record
 	record      Record
@@ -35,54 +36,46 @@ type done struct {
 	dated   bool          // the handler sets the timestamps of its outputs
 	result  Result
 	event   Event // until the handler has returned, At is the start of the attempt
+
+	dead      []deadPart        // parts of the record that this attempt made dead letters; event.Dead has their events
+	remaining *header.Remaining // the parts of the record that wait; nil if it does not wait in parts
 }
 
-// slabTasks is how many tasks are allocated together. A waiting task keeps its slab in memory, so it is a few. Tasks
-// that are made before a worker takes them do wait, and are allocated one by one.
-const slabTasks = 32
-
-// slot returns an empty task. The scheduler's mutex is held.
-func (l *partition) slot() *task {
-	if len(l.slab) == 0 {
-		l.slab = make([]task, slabTasks)
-	}
-	t := &l.slab[0]
-	l.slab = l.slab[1:]
-	return t
+// keyState is what attempts use of the state of a partition number: the memory of its keys and the generation of the
+// source topic. It is constant once the state is open; the memory guards itself.
+type keyState struct {
+	memory     *memory.Partition
+	generation int
 }
 
-// taskOf returns the task that the scheduler carries.
-func taskOf(t *schedule.Task) *task { return t.Work.(*task) }
-
-func tasksOf(all []*schedule.Task) []*task {
-	tasks := make([]*task, 0, len(all))
-	for _, t := range all {
-		tasks = append(tasks, taskOf(t))
-	}
-	return tasks
+// place is where a task's record was read.
+type place struct {
+	partition *schedule.Partition
+	tier      policy.Tier // zero for the source
+	state     *keyState
 }
 
-// newTask fills an empty task with a record that was accepted at now. It believes control headers only where they may
+// fill fills an empty task with a record that was accepted at now. It believes control headers only where they may
 // stand: a proven replay on the source topic, everything in a tier. The worker computes the ledger's hash of the key.
-func (e *Engine) newTask(t *task, l *partition, raw *kgo.Record, index int64, now time.Time) *task {
+func (a *attempts) fill(t *task, from place, raw *kgo.Record, index int64, now time.Time) {
 	t.Task = schedule.Task{
-		Partition: l.sched, Work: t, Index: index, Offset: raw.Offset, Weight: size(raw), Keyed: raw.Key != nil, KeyHash: maphash.Bytes(e.seed, raw.Key),
+		Partition: from.partition, Index: index, Offset: raw.Offset, Weight: size(raw), Keyed: raw.Key != nil, KeyHash: maphash.Bytes(a.seed, raw.Key),
 	}
-	t.from, t.raw = l, raw
+	t.by, t.state, t.raw = a, from.state, raw
 	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
 	r := &t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = header.ProducerHeaders(raw.Headers)
-	r.engine, r.task = e, t
-	if l.tier == sourceTier && !header.AnyControl(raw.Headers) {
-		r.Control = &e.blank // of most records; an allocation for each would cost more than everything else in a task
-		return t
+	r.Context = t
+	if !t.fromTier() && !header.AnyControl(raw.Headers) {
+		r.Control = &a.blank // of most records; an allocation for each would cost more than everything else in a task
+		return
 	}
 	control, err := header.ParseControl(raw.Headers)
-	if l.tier == sourceTier {
+	if !t.fromTier() {
 		var doubt *DoubtError
-		if control, doubt = fromReplay(control, raw, l.state.generation, e.cfg.Origin.Proven); doubt != nil {
-			e.doubts.note(e.cfg.Logger, at, doubt, time.Now())
+		if control, doubt = fromReplay(control, raw, from.state.generation, a.cfg.Origin.Proven); doubt != nil {
+			a.doubts.note(a.cfg.Logger, at, doubt, time.Now())
 		}
 	} else if err == nil {
 		err = waits(control)
@@ -97,17 +90,19 @@ func (e *Engine) newTask(t *task, l *partition, raw *kgo.Record, index int64, no
 	if !control.SourceTimestamp.IsZero() {
 		r.Timestamp = control.SourceTimestamp
 	}
-	if l.tier == sourceTier || err != nil {
-		return t
+	if !t.fromTier() || err != nil {
+		return
 	}
 	r.Attempt = control.Attempt + 1
 	t.Retried = r.Attempt > 1
-	t.Wake = policy.Wake(e.cfg.Retries.policies(), e.tier(l.tier), control.Due, now)
-	return t
+	t.Wake = policy.Wake(a.cfg.Retries.Policies(), from.tier, control.Due, now)
 }
 
+// fromTier reports whether the record was read from a tier.
+func (t *task) fromTier() bool { return t.Partition.Tier != schedule.Source }
+
 // number sets the record's place among the waiting ones of its key.
-func (r *Record) number(sequence int64) {
+func number(r *Record, sequence int64) {
 	if r.Control.Sequence != sequence {
 		own := *r.Control
 		own.Sequence = sequence
@@ -135,8 +130,31 @@ func waits(c header.Control) error {
 // later topic must be greater: a generation counts how often the topic was adopted (Engine.Adopt), and ranks above the
 // offset. Records of the first generation have no header for it.
 
+// generation returns the generation of the source topic in which the task's record first appeared. A header cannot claim
+// a later one than the current.
+func (t *task) generation() int {
+	if c := t.record.Control; c.HasSource {
+		return min(c.Generation, t.state.generation)
+	}
+	return t.state.generation
+}
+
 // versionPosition returns the offset that orders the task's event: that of its first appearance, with the generation of
 // the topic at that time.
 func (t *task) versionPosition() int64 {
-	return header.VersionPosition(t.record.generation(), t.record.Source.Offset)
+	return header.VersionPosition(t.generation(), t.record.Source.Offset)
+}
+
+// size returns the approximate size of a record in memory, in bytes.
+func size(r *kgo.Record) int {
+	n := len(r.Key) + len(r.Value) + 200
+	for _, h := range r.Headers {
+		n += len(h.Key) + len(h.Value) + 48
+	}
+	return n
+}
+
+// outageOf returns what the scheduler needs to know of an error.
+func outageOf(e *UnavailableError) schedule.Outage {
+	return schedule.Outage{Dependency: e.Dependency, RetryAt: e.RetryAt, Asked: e.Asked}
 }

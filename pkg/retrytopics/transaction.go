@@ -105,7 +105,7 @@ func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, erro
 	if err != nil {
 		return sent, err
 	}
-	trails, err := s.e.cfg.Journal.HashChain.extend(st)
+	trails, err := st.extend(s.e.cfg.Journal.HashChain)
 	if err != nil {
 		return sent, err
 	}
@@ -160,7 +160,7 @@ func (s *session) named(sent *kafka.Sending) error {
 
 // salvage keeps the finished tasks of a transaction that did not end. It copies their outputs, and those in results that
 // a later session may take over: the client may still hold the records themselves until it is closed.
-func (s *session) salvage(tasks []*task) {
+func (s *session) salvage(tasks []*heldTask) {
 	for _, t := range tasks {
 		copies := make(map[*kgo.Record]*kgo.Record, len(t.outputs))
 		for i, out := range t.outputs {
@@ -182,7 +182,7 @@ func (s *session) salvage(tasks []*task) {
 
 // unsend removes from the outputs of tasks what the client has written into them. A later transaction sends them again,
 // and the context of the aborted one has ended.
-func unsend(tasks []*task) {
+func unsend(tasks []*heldTask) {
 	for _, t := range tasks {
 		for _, out := range t.outputs {
 			out.Context = nil //nolint:fatcontext // that of the aborted transaction has ended
@@ -194,7 +194,7 @@ func unsend(tasks []*task) {
 }
 
 // leave keeps finished tasks for the next transaction. The client must have answered for all of their outputs.
-func (s *session) leave(tasks []*task) {
+func (s *session) leave(tasks []*heldTask) {
 	unsend(tasks)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,13 +268,13 @@ type refused struct {
 }
 
 // kept reports whether the task's transaction produces the record itself and no output.
-func (t *task) kept() bool {
+func (t *heldTask) kept() bool {
 	o := t.event.Decision.Outcome
 	return o == policy.OutcomeRetried || o == policy.OutcomeParked || o == policy.OutcomeDeadLettered
 }
 
 // wrote reports whether a handler made one of the task's produced records.
-func (t *task) wrote(r *kgo.Record, dlq string) bool {
+func (t *heldTask) wrote(r *kgo.Record, dlq string) bool {
 	return slices.Contains(t.result.Outputs, r) || !t.kept() && r.Topic != dlq
 }
 

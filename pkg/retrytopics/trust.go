@@ -1,13 +1,8 @@
 package retrytopics
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -108,48 +103,14 @@ func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.R
 	return kept, nil
 }
 
-// doubtPause is the shortest time between two log lines about one kind of doubt.
-const doubtPause = 10 * time.Second
-
-// doubts counts and logs replays that were not believed. Its mutex guards all fields and is held for a moment only.
-type doubts struct {
-	mu     sync.Mutex
-	counts map[Doubt]int64
-	logged map[Doubt]time.Time
-	silent map[Doubt]int64 // not logged since
-}
-
-// note counts a record, and logs it unless one of its kind was logged within doubtPause.
-func (d *doubts) note(log *slog.Logger, at header.Position, e *DoubtError, now time.Time) {
-	d.mu.Lock()
-	if d.counts == nil {
-		d.counts, d.logged, d.silent = map[Doubt]int64{}, map[Doubt]time.Time{}, map[Doubt]int64{}
+// Believed returns the control headers that an engine believes of a source record: all of a proven replay, none of any
+// other record. generation is the current one of the source topic. doubt is nil if nothing was claimed without proof;
+// malformed headers are an error.
+func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError, err error) {
+	said, err := header.ParseControl(raw.Headers)
+	if err != nil {
+		return header.Control{}, nil, err
 	}
-	kind := cmp.Or(e.Doubt, DoubtInvalid)
-	d.counts[kind]++
-	last, before := d.logged[kind]
-	quiet := before && now.Sub(last) < doubtPause
-	skipped := d.silent[kind]
-	if quiet {
-		d.silent[kind]++
-	} else {
-		d.logged[kind], d.silent[kind] = now, 0
-	}
-	d.mu.Unlock()
-	if quiet {
-		return
-	}
-	log.WarnContext(context.Background(), "a record's replay headers are not believed; it counts as a new record",
-		"topic", at.Topic, "partition", at.Partition, "offset", at.Offset, "reason", string(kind), "error", e.Reason, "not_logged", skipped)
-}
-
-// snapshot returns the counts of all doubts.
-func (d *doubts) snapshot() map[Doubt]int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out := map[Doubt]int64{}
-	for _, kind := range Doubts() {
-		out[kind] = d.counts[kind]
-	}
-	return out
+	kept, doubt = fromReplay(said, raw, generation, proven)
+	return kept, doubt, nil
 }

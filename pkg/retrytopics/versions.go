@@ -3,8 +3,6 @@ package retrytopics
 import (
 	"cmp"
 	"fmt"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // KeepVersions is how long the newest version of a key is remembered if events have versions (Ordering.Versioned).
@@ -48,40 +46,4 @@ func (v Versions) faults() []error {
 		faults = append(faults, fmt.Errorf("Ordering.Versions.MaxKeys is %d, want at least 1", v.MaxKeys))
 	}
 	return faults
-}
-
-// versions reports whether the newest version of every key is remembered.
-func (c *Config) versions() bool {
-	return c.Ordering.Versioned && c.Ordering.Mode != OrderNone && c.Ordering.Versions.Keep == KeepAlways
-}
-
-// scale returns the Scale of this configuration.
-func (c *Config) scale() statetopic.Scale {
-	if !c.Ordering.Versioned {
-		return statetopic.ScaleOffset
-	}
-	return statetopic.ScaleOf(c.Ordering.Versions.Of)
-}
-
-// VersionStats is what this instance remembers of the newest versions of keys, see Versions.
-type VersionStats struct {
-	Keys      int64 // with KeepWindow, those still to be removed
-	Bytes     int64 // in memory
-	Forgotten int64 // keys without room since the engine was made
-}
-
-// addVersions counts what the partitions remember. The session's mutex is held.
-func (s *session) addVersions(stats *VersionStats) {
-	for _, state := range s.states {
-		if !state.restored {
-			continue
-		}
-		size := state.memory.Size()
-		if s.e.cfg.versions() {
-			stats.Keys += int64(size.Versions)
-			stats.Bytes += int64(size.VersionBytes)
-		} else {
-			stats.Keys += int64(size.Removable)
-		}
-	}
 }
