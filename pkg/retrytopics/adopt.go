@@ -50,7 +50,7 @@ type adopted struct {
 // PlanAdoption reads the memory of every partition and returns its mismatches and what Adopt would do. It changes
 // nothing. It waits for open transactions to end.
 func (e *Engine) PlanAdoption(ctx context.Context) (*Adoption, error) {
-	adm, err := e.access.Admin()
+	adm, err := e.in.access.Admin()
 	if err != nil {
 		return nil, fmt.Errorf("plan adoption: %w", err)
 	}
@@ -63,35 +63,35 @@ func (e *Engine) PlanAdoption(ctx context.Context) (*Adoption, error) {
 }
 
 func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption, error) {
-	layout, err := e.cluster.Inspect(ctx, adm, e.health.wasHealthy())
+	layout, err := e.in.cluster.Inspect(ctx, adm, e.in.health.wasHealthy())
 	if err != nil {
 		return nil, err
 	}
 	if !layout.States {
-		return nil, fmt.Errorf("%w: there is no state topic %s with %d partitions, so there is no memory to adopt", ErrTopics, e.cfg.Ordering.StateTopic, layout.Partitions)
+		return nil, fmt.Errorf("%w: there is no state topic %s with %d partitions, so there is no memory to adopt", ErrTopics, e.in.cfg.Ordering.StateTopic, layout.Partitions)
 	}
 	states := map[int32]*partitionState{}
 	for p := range int32(layout.Partitions) {
-		states[p] = e.newState(p)
+		states[p] = e.in.newState(p)
 	}
-	err = e.replay(ctx, adm, e.cfg.Ordering.StateTopic, time.Time{}, states, (*partitionState).restoreState)
+	err = e.in.replay(ctx, adm, e.in.cfg.Ordering.StateTopic, time.Time{}, states, (*partitionState).restoreState)
 	if err != nil {
 		return nil, err
 	}
-	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
+	committed, err := adm.FetchOffsets(ctx, e.in.cfg.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // the group's offsets expired too: it has no commits
-		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
+		return nil, fmt.Errorf("offsets of group %s: %w", e.in.cfg.Group, e.in.denial("Describe", "group "+e.in.cfg.Group, err))
 	}
 	ledgers, err := e.ledgers(ctx, adm, states)
 	if err != nil {
 		return nil, err
 	}
 	a := &Adoption{}
-	binding := e.binding(layout)
+	binding := e.in.binding(layout)
 	for p := range int32(layout.Partitions) {
 		state := states[p]
-		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
-		_, moved := marks[e.cfg.Source]
+		marks, was, sealed := commitsOf(committed, p, e.in.cfg.Source)
+		_, moved := marks[e.in.cfg.Source]
 		all := binding.Mismatches(state.evidence(memory.Evidence{Sealed: sealed, Committed: moved}))
 		if len(all) == 0 {
 			continue
@@ -104,7 +104,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		size := state.memory.Size()
 		a.Kept += size.Orders
 		a.Versions += size.Versions
-		if next.LedgerFrom > state.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
+		if next.LedgerFrom > state.forgotten(e.in.cfg.Dedupe.LedgerTopic, e.in.cfg.Dedupe.LedgerTopic) {
 			a.Forgotten += size.Ledger
 		}
 	}
@@ -152,11 +152,11 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 
 // ledgers restores the partitions' ledgers and returns the end offset of each ledger partition.
 func (e *Engine) ledgers(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) (map[int32]int64, error) {
-	d, ends := e.cfg.Dedupe, map[int32]int64{}
+	d, ends := e.in.cfg.Dedupe, map[int32]int64{}
 	if !d.On() {
 		return ends, nil
 	}
-	if err := e.restoreLedgers(ctx, adm, states, time.Now()); err != nil {
+	if err := e.in.restoreLedgers(ctx, adm, states, time.Now()); err != nil {
 		return nil, err
 	}
 	listed, err := adm.ListEndOffsets(ctx, d.LedgerTopic)
@@ -169,7 +169,7 @@ func (e *Engine) ledgers(ctx context.Context, adm *kadm.Client, states map[int32
 
 // countAdoption counts waiting records and dead letters by their offsets.
 func (e *Engine) countAdoption(ctx context.Context, adm *kadm.Client, a *Adoption, committed kadm.OffsetResponses) error {
-	written := e.cluster.Records()[1:]
+	written := e.in.cluster.Records()[1:]
 	starts, err := adm.ListStartOffsets(ctx, written...)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (e *Engine) countAdoption(ctx context.Context, adm *kadm.Client, a *Adoptio
 	ends.Each(func(end kadm.ListedOffset) {
 		start, _ := starts.Lookup(end.Topic, end.Partition)
 		n := end.Offset - start.Offset
-		if end.Topic == e.cfg.DLQ {
+		if end.Topic == e.in.cfg.DLQ {
 			a.DeadLetters += n
 			return
 		}

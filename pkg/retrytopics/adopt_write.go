@@ -20,12 +20,12 @@ var ErrRunning = kafka.ErrRunning
 // must be stopped. Adopt ends the open transactions of killed or frozen instances, so that none of them can commit
 // later, and writes the checkpoints of all partitions in one transaction. A second call does what is left, or nothing.
 func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
-	adm, err := e.access.Admin()
+	adm, err := e.in.access.Admin()
 	if err != nil {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}
 	defer adm.Close()
-	if err := e.access.Alone(ctx, adm, e.cfg.Group); err != nil {
+	if err := e.in.access.Alone(ctx, adm, e.in.cfg.Group); err != nil {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}
 	client, err := e.fencing(ctx, adm)
@@ -41,7 +41,7 @@ func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
 		return a, nil
 	}
 	if a.group != "" {
-		if err := e.access.Alone(ctx, adm, a.group); err != nil {
+		if err := e.in.access.Alone(ctx, adm, a.group); err != nil {
 			return nil, fmt.Errorf("adopt: %w", err)
 		}
 	}
@@ -56,10 +56,10 @@ func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
 
 // fencing returns the producer of an adoption. It fences other adoptions and the group's instances.
 func (e *Engine) fencing(ctx context.Context, adm *kadm.Client) (*kgo.Client, error) {
-	if e.cfg.Delivery == AtLeastOnce {
-		return e.access.Producer()
+	if e.in.cfg.Delivery == AtLeastOnce {
+		return e.in.access.Producer()
 	}
-	return e.access.FencingProducer(ctx, adm, e.cfg.Group, e.cfg.Group+"-adopt", e.cfg.Timing.Transaction, e.cluster.Written())
+	return e.in.access.FencingProducer(ctx, adm, e.in.cfg.Group, e.in.cfg.Group+"-adopt", e.in.cfg.Timing.Transaction, e.in.cluster.Written())
 }
 
 // dropCommits deletes the commits of re-created topics. Brokers delete them with the topic, but not at once.
@@ -72,34 +72,34 @@ func (e *Engine) dropCommits(ctx context.Context, adm *kadm.Client, a *Adoption)
 			}
 		}
 	}
-	return e.access.DeleteCommits(ctx, adm, e.cfg.Group, gone)
+	return e.in.access.DeleteCommits(ctx, adm, e.in.cfg.Group, gone)
 }
 
 // writeAdoption writes the new checkpoints.
 func (e *Engine) writeAdoption(ctx context.Context, client *kgo.Client, a *Adoption) error {
 	records := make([]*kgo.Record, 0, len(a.states))
 	for _, state := range a.states {
-		r, err := state.next.Record(e.cfg.Ordering.StateTopic, state.partition)
+		r, err := state.next.Record(e.in.cfg.Ordering.StateTopic, state.partition)
 		if err != nil {
 			return err
 		}
 		records = append(records, r)
 		for k, st := range state.loosened {
-			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, state.partition, k, st, scaleOf(&e.cfg.Ordering))
+			r, err := statetopic.EncodeOrder(e.in.cfg.Ordering.StateTopic, state.partition, k, st, scaleOf(&e.in.cfg.Ordering))
 			if err != nil {
 				return err
 			}
 			records = append(records, r)
 		}
 	}
-	if e.cfg.Delivery == AtLeastOnce {
+	if e.in.cfg.Delivery == AtLeastOnce {
 		return client.ProduceSync(ctx, records...).FirstErr()
 	}
 	if err := client.BeginTransaction(); err != nil {
 		return err
 	}
 	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		err = fmt.Errorf("write to %s: %w", e.cfg.Ordering.StateTopic, e.denial("Write", "topic "+e.cfg.Ordering.StateTopic, err))
+		err = fmt.Errorf("write to %s: %w", e.in.cfg.Ordering.StateTopic, e.in.denial("Write", "topic "+e.in.cfg.Ordering.StateTopic, err))
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
 	}
 	return client.EndTransaction(ctx, kgo.TryCommit)

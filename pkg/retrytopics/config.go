@@ -37,3 +37,6 @@ type Config struct {
 	Client     Client       // connection to Kafka
 	Logger     *slog.Logger // Defaults to a logger that discards.
 }
+
+// TransactionalID returns an ID that is stable over restarts of an instance.
+func (c *Config) TransactionalID() string { return c.Group + "-" + c.Membership.Instance }

@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
@@ -14,7 +15,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// withDefaults returns a copy in which every field has its value.
+// Complete returns a copy in which every field has its value, and every fault of the configuration at once.
+func (c Config) Complete() (Config, error) {
+	complete := c.withDefaults()
+	return complete, errors.Join(c.given(), complete.validate())
+}
+
 func (c Config) withDefaults() Config {
 	c.Unknown = cmp.Or(c.Unknown, classify.RetryBackoff)
 	c.Retries = c.Retries.withDefaults(c.Source, c.Unknown)

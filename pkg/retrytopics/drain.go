@@ -19,20 +19,20 @@ const drainLook = 100 * time.Millisecond
 // included. It returns nil when all of it is finished and committed. It may run in several instances of a group at once:
 // each returns when the group as a whole is done. It returns the context's error if the context ends first.
 func (e *Engine) RunUntilEnd(ctx context.Context) error {
-	client, err := kgo.NewClient(e.access.ClientOptions()...)
+	client, err := kgo.NewClient(e.in.access.ClientOptions()...)
 	if err != nil {
 		return fmt.Errorf("run until end: %w", err)
 	}
 	defer client.Close()
 	adm := kadm.NewClient(client)
-	found, err := e.cluster.Inspect(ctx, adm, e.health.wasHealthy())
+	found, err := e.in.cluster.Inspect(ctx, adm, e.in.health.wasHealthy())
 	if err != nil {
 		return err
 	}
-	e.former.Store(&found.Former)
-	target, err := adm.ListEndOffsets(ctx, e.cfg.Source)
+	e.in.former.Store(&found.Former)
+	target, err := adm.ListEndOffsets(ctx, e.in.cfg.Source)
 	if err != nil {
-		return fmt.Errorf("read the end of %s: %w", e.cfg.Source, err)
+		return fmt.Errorf("read the end of %s: %w", e.in.cfg.Source, err)
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -44,7 +44,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 			return err
 		default:
 		}
-		if !e.settled() {
+		if s := e.current.Load(); s == nil || !s.settled() {
 			continue // it may have an error that must be known first, such as a lost memory
 		}
 		done, err = e.drained(running, adm, target)
@@ -53,7 +53,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 			stop()
 			return errors.Join(err, <-ended)
 		case err != nil && running.Err() == nil:
-			e.cfg.Logger.WarnContext(ctx, "cannot read the group's offsets", "error", err)
+			e.in.cfg.Logger.WarnContext(ctx, "cannot read the group's offsets", "error", err)
 		}
 	}
 	stop()
@@ -63,32 +63,13 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// settled reports whether the running session knows its partitions and has read the memory of each.
-func (e *Engine) settled() bool {
-	s := e.current.Load()
-	if s == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.told || s.rebalanced || s.settling {
-		return false
-	}
-	for _, state := range s.states {
-		if !state.restored {
-			return false
-		}
-	}
-	return true
-}
-
 // drained reports whether the group has committed the source up to the target and every tier up to its end.
 func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
-	consumed := e.consumed()
+	consumed := e.in.consumed()
 	// The commits are read before the ends: a finished record was put into a tier in the same transaction at the latest,
 	// so the ends read afterwards include it. The end is the high watermark: a commit is known before its marker has
 	// reached every partition, and the last stable offset waits for the marker.
-	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
+	committed, err := adm.FetchOffsets(ctx, e.in.cfg.Group)
 	if err != nil {
 		return false, err
 	}
@@ -99,14 +80,14 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	if err := topics.Untruncated(committed, ends); err != nil {
 		return false, err
 	}
-	delete(ends, e.cfg.Source) // the target counts for the source
+	delete(ends, e.in.cfg.Source) // the target counts for the source
 	starts, err := adm.ListStartOffsets(ctx, consumed...)
 	if err != nil {
 		return false, err
 	}
 	reached := true
 	check := func(o kadm.ListedOffset) {
-		if _, sharded := target.Lookup(e.cfg.Source, o.Partition); !sharded && o.Err == nil {
+		if _, sharded := target.Lookup(e.in.cfg.Source, o.Partition); !sharded && o.Err == nil {
 			return // partition of a former tier beyond the source's: nothing waits there, see excess
 		}
 		at := int64(0)
@@ -121,8 +102,11 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	target.Each(check)
 	ends.Each(check)
 	if reached { // an older or newer instance may have written to a tier that this one does not know
-		changed, err := e.rediscover(ctx, adm)
-		return !changed, err
+		changed, err := e.in.rediscover(ctx, adm)
+		if s := e.current.Load(); s != nil && changed != nil {
+			s.end(changed)
+		}
+		return changed == nil, err
 	}
 	return false, nil
 }

@@ -13,63 +13,30 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, and run it
 // once or several times, one run at a time. Its methods are safe for concurrent use.
 type Engine struct {
-	cfg       Config
-	access    kafka.Access
-	cluster   topics.Cluster
-	current   atomic.Pointer[session]
-	last      atomic.Pointer[Stats]           // of the last session
-	former    atomic.Pointer[[]topics.Former] // as the latest session found them
-	running   atomic.Bool                     // Run or RunUntilEnd is running
-	results   *results
-	intervals intervals
-	health    commitHealth
-	lost      lost
-	pulse     kafka.Pulse
-	member    atomic.Pointer[string] // member ID of the latest session
-	skewed    atomic.Int64
-
-	forgotten memory.Forgotten // versions
-	attempts  *attempts
-	pauseMu   sync.Mutex // a session does not begin while the engine is being paused or resumed
+	in      *instance
+	current atomic.Pointer[session]
+	running atomic.Bool // Run or RunUntilEnd is running
+	pausing sync.Mutex  // a session does not begin while the engine is being paused or resumed
 }
 
 // New checks the configuration and reports all faults at once. It does no I/O.
 func New(cfg Config) (*Engine, error) {
-	given := cfg.given()
-	cfg = cfg.withDefaults()
-	if err := errors.Join(given, cfg.validate()); err != nil {
+	complete, err := cfg.Complete()
+	if err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4)}
-	e.access = kafka.Access{Brokers: cfg.Brokers, Options: cfg.Client.Options, Denial: e.denial, DenialAmong: e.denialAmong}
-	e.cluster = topics.Cluster{Set: cfg.topics(), Access: &e.access, Group: cfg.Group, Pipeline: cfg.Origin.Pipeline, Log: cfg.Logger}
-	e.attempts = newAttempts(&e.cfg, kafka.NewLimits(kafka.Told{}, e.cluster.Records()))
-	return e, nil
+	return &Engine{in: newInstance(complete)}, nil
 }
 
-// TransactionalID returns an ID that is stable over restarts of an instance.
-func (c *Config) TransactionalID() string { return c.Group + "-" + c.Membership.Instance }
-
-// tierOf returns the index of a topic in tiers, or sourceTier; ok is false for any other topic.
-func (e *Engine) tierOf(topic string) (tier int, ok bool) {
-	if topic == e.cfg.Source {
-		return sourceTier, true
-	}
-	for i, t := range e.tiers() {
-		if t.Topic == topic {
-			return i, true
-		}
-	}
-	return 0, false
-}
+// ErrGroup is wrapped when the consumer group belongs to another pipeline. Its leader assigns partitions of its own
+// source only, so this engine would silently get nothing.
+var ErrGroup = kafka.ErrForeignGroup
 
 // ErrFenced is wrapped when another instance repeatedly takes over this one's transactional ID.
 var ErrFenced = errors.New("another instance uses the same transactional id")
@@ -105,49 +72,38 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		return errRunning
 	}
 	defer e.running.Store(false)
-	e.health.begin()
+	e.in.health.begin()
 	defer e.leave(ctx)
 	var fences []time.Time
-	for wait := e.intervals.restart; ; wait = min(2*wait, restartMax) {
+	for wait := e.in.intervals.restart; ; wait = min(2*wait, restartMax) {
 		began := time.Now()
 		err := e.once(ctx)
 		refused := kafka.Denied(err)
 		switch {
-		case err == nil, lasting(err), refused && (bounded || !e.health.wasHealthy() && !errors.Is(err, errAborts)):
+		case err == nil, lasting(err), refused && (bounded || !e.in.health.wasHealthy() && !errors.Is(err, errAborts)):
 			return err
 		case ctx.Err() != nil:
-			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; its records will be reprocessed by the next owner", "error", err)
+			e.in.cfg.Logger.WarnContext(ctx, "stopped without a last commit; its records will be reprocessed by the next owner", "error", err)
 			return nil //nolint:nilerr // told to stop, and nothing is lost
 		case kafka.Fenced(err):
 			fences = append(fences, time.Now())
 			if n := len(fences); n >= maxFences && time.Since(fences[n-maxFences]) < fenceWindow {
-				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.cfg.TransactionalID(), err)
+				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.in.cfg.TransactionalID(), err)
 			}
 		}
 		if time.Since(began) > restartMax {
-			wait = e.intervals.restart
+			wait = e.in.intervals.restart
 		}
 		pause := wait/2 + rand.N(wait/2)
 		if refused {
-			e.health.refused(e.cfg.Logger, err)
-			pause = max(pause, e.health.waits())
+			e.in.health.refused(e.in.cfg.Logger, err)
+			pause = max(pause, e.in.health.waits())
 		} else {
-			e.cfg.Logger.WarnContext(ctx, "session ended, starting a new one", "error", err, "wait", pause.String())
+			e.in.cfg.Logger.WarnContext(ctx, "session ended, starting a new one", "error", err, "wait", pause.String())
 		}
 		if !sleep(ctx, pause) {
 			return nil
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 
@@ -161,13 +117,13 @@ func (e *Engine) once(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(e.cfg.Timing.Shutdown)
+	late := time.NewTimer(e.in.cfg.Timing.Shutdown)
 	defer late.Stop()
 	select {
 	case err := <-ended:
 		return err
 	case <-late.C:
-		return fmt.Errorf("%w %v after it was told to", errHangs, e.cfg.Timing.Shutdown)
+		return fmt.Errorf("%w %v after it was told to", errHangs, e.in.cfg.Timing.Shutdown)
 	}
 }
 
@@ -175,7 +131,7 @@ func (e *Engine) once(ctx context.Context) error {
 var errHangs = errors.New("a handler or a broker hangs: the session has not ended")
 
 func (e *Engine) session(ctx context.Context) error {
-	s, err := e.newSession(ctx)
+	s, err := e.in.newSession(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 func (x *explorer) commit(st *state) {
 	s, w := st.s, st.w
 	staged := s.stage()
-	memories, err := s.e.memories(staged)
+	memories, err := s.in.memories(staged)
 	x.check(err)
 	written := map[int]bool{}
 	for _, t := range staged.tasks {
@@ -206,7 +206,7 @@ func (c *copier) session() *session {
 	c.partitions, c.views = map[*partition]*partition{}, map[*schedule.Partition]*schedule.Partition{}
 	c.shards, c.tasks, c.changes = map[*partitionState]*partitionState{}, map[*heldTask]*heldTask{}, map[*memory.Change]*memory.Change{}
 	c.to = &session{
-		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
+		in: s.in, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, partitioner: s.partitioner, lazy: s.lazy, wake: s.wake,
 	}
 	for p, sh := range s.states {
@@ -244,7 +244,7 @@ func (c *copier) partition(old *partition) *partition {
 	l.state = c.state(old.state)
 	l.window, l.stamps, l.slab = old.window.Clone(), nil, nil
 	l.sched = schedule.NewPartition(context.Background(), l.tier, c.to.sibling(&l), func(r schedule.Record) *schedule.Task {
-		return &c.to.e.fill(&heldTask{}, &l, r.Raw, r.Index, time.Time{}).Task
+		return &c.to.in.fill(&heldTask{}, &l, r.Raw, r.Index, time.Time{}).Task
 	})
 	c.views[old.sched] = l.sched
 	l.sched.Begin(old.sched, c.scheduled)

@@ -22,12 +22,6 @@ type commitHealth struct {
 	healthy bool // something was committed since the engine began to run
 }
 
-// Blocked says why an engine does not commit, and since when. The zero value means that it does.
-type Blocked struct {
-	Reason string
-	Since  time.Time
-}
-
 const (
 	blockedFrom = 3 // consecutive aborted transactions after which no new attempt begins
 	freshEvery  = 5 // after so many of them a new session may know better, for example of a re-created topic
@@ -136,10 +130,6 @@ func (t *commitHealth) wasHealthy() bool {
 	return t.healthy
 }
 
-// Blocked reports why the engine does not commit at the moment: a permission that was taken away, or a topic that
-// refuses the engine's records. The engine then begins no attempt and tries again by itself.
-func (e *Engine) Blocked() (b Blocked, yes bool) { return e.health.blocked() }
-
 // A session that ends because a permission is missing blocks the engine, and a commit shows that the permission is back.
 // If there is nothing to commit, a later session shows it by reading for a while without a refusal: brokers refuse a
 // fetch, a heartbeat and a commit at once.
@@ -159,7 +149,7 @@ func (s *session) reads(polls bool) {
 
 // proven clears the failure of an earlier session once this one has shown that it works.
 func (s *session) proven() {
-	if !s.e.health.sessionEnded() || s.readsSince.IsZero() || time.Since(s.readsSince) < provenAfter {
+	if !s.in.health.sessionEnded() || s.readsSince.IsZero() || time.Since(s.readsSince) < provenAfter {
 		return
 	}
 	s.mu.Lock()
@@ -168,6 +158,6 @@ func (s *session) proven() {
 	if _, some := s.sched.Pending(); !told || some || s.unfinished() { // a commit will show it
 		return
 	}
-	s.e.health.passed(s.e.cfg.Logger)
+	s.in.health.passed(s.in.cfg.Logger)
 	s.block()
 }

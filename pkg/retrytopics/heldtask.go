@@ -16,13 +16,13 @@ type heldTask struct {
 }
 
 // fill fills an empty task with a record that was accepted at now.
-func (e *Engine) fill(t *heldTask, l *partition, raw *kgo.Record, index int64, now time.Time) *heldTask {
+func (in *instance) fill(t *heldTask, l *partition, raw *kgo.Record, index int64, now time.Time) *heldTask {
 	var tier policy.Tier
 	if l.tier != sourceTier {
-		tier = e.tier(l.tier)
+		tier = in.tier(l.tier)
 	}
 	t.from = l
-	e.attempts.fill(&t.task, place{partition: l.sched, tier: tier, state: &l.state.keyState}, raw, index, now)
+	in.attempts.fill(&t.task, place{partition: l.sched, tier: tier, state: &l.state.keyState}, raw, index, now)
 	t.Work = t
 	return t
 }

@@ -17,7 +17,7 @@ import (
 func (s *session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.e.attempts.now()
+	now := s.in.attempts.now()
 	records := s.arrived[:0]
 	var refused error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
@@ -73,7 +73,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedu
 		return a, true
 	}
 	if r.Timestamp.After(now.Add(maxSkew)) {
-		s.e.skewed.Add(1)
+		s.in.skewed.Add(1)
 	}
 	l.stamp(r)
 	l.hold(r.Offset, size(r))
@@ -83,11 +83,11 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedu
 	}
 	at := header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 	refused := s.refused[at]
-	before, known := s.e.results.pop(at)
+	before, known := s.in.results.pop(at)
 	if l.tier == sourceTier && refused == nil && !known {
 		return a, true
 	}
-	t := s.e.fill(&heldTask{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
+	t := s.in.fill(&heldTask{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
 	if known {
 		t.made = &before
 	}
@@ -129,7 +129,7 @@ func detach(r *kgo.Record) {
 func (s *session) room() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	source, tier := limitsFor(&s.e.cfg, s.partitions)
+	source, tier := limitsFor(&s.in.cfg, s.partitions)
 	share, left := s.mayHold(source, func(l *partition) bool { return l.tier == sourceTier })
 	switch {
 	case share.records == 0:
@@ -182,7 +182,7 @@ func (s *session) relieve() int {
 // balance resumes the partitions that have room again, and pauses the retry partitions that hold enough; with source,
 // source partitions too. The mutex is held.
 func (s *session) balance(source bool) {
-	share, tier := limitsFor(&s.e.cfg, s.partitions)
+	share, tier := limitsFor(&s.in.cfg, s.partitions)
 	pause, resume := map[string][]int32{}, map[string][]int32{}
 	for _, l := range s.partitions {
 		lim := tier
@@ -228,7 +228,7 @@ func (s *session) pauseFetch(ctx context.Context, fe kgo.FetchError) {
 	}
 	s.mu.Unlock()
 	if tell {
-		s.e.cfg.Logger.WarnContext(ctx, "fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "every", fetchPause, "error", fe.Err)
+		s.in.cfg.Logger.WarnContext(ctx, "fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "every", fetchPause, "error", fe.Err)
 	}
 }
 
@@ -243,10 +243,10 @@ func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 	}
 	writer := topics.WriterOf(r)
 	if writer == "" {
-		former := l.tier >= len(s.e.cfg.Retries.Tiers)
+		former := l.tier >= len(s.in.cfg.Retries.Tiers)
 		return former && (l.shared || l.committed.Offset < 0)
 	}
-	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.state.pipelines, writer)
+	return writer != s.in.cfg.Origin.Pipeline && !slices.Contains(l.state.pipelines, writer)
 }
 
 // leaveToOwner passes over a record of another pipeline, and logs it once per partition. The mutex is held.
@@ -258,7 +258,7 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 		return
 	}
 	l.shared = true
-	s.e.cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are left to it, and the topic is no longer purged; "+
+	s.in.cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are left to it, and the topic is no longer purged; "+
 		"give each pipeline a tier prefix of its own (topics.tier_prefix)",
-		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", header.Clip(topics.WriterOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
+		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", header.Clip(topics.WriterOf(r), 80), "own_pipeline", s.in.cfg.Origin.Pipeline)
 }

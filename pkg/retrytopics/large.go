@@ -64,7 +64,7 @@ func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge
 	}
 	l.closeLarge()
 	l.large = &largeRead{at: max(met.Offset, l.nextOffset()), next: met.NextOffset}
-	s.e.cfg.Logger.InfoContext(ctx, "a batch is read record by record: it is large when decompressed", "topic", met.Topic,
+	s.in.cfg.Logger.InfoContext(ctx, "a batch is read record by record: it is large when decompressed", "topic", met.Topic,
 		"partition", met.Partition, "offset", met.Offset, "next_offset", met.NextOffset)
 }
 
@@ -110,7 +110,7 @@ func (s *session) largePartitions() (partitions []*partition) {
 
 // limits returns what a partition may hold. The mutex is held.
 func (s *session) limits(l *partition) limits {
-	source, tier := limitsFor(&s.e.cfg, s.partitions)
+	source, tier := limitsFor(&s.in.cfg, s.partitions)
 	if l.tier == sourceTier {
 		return source
 	}
@@ -125,7 +125,7 @@ func (s *session) readOn(ctx context.Context, l *partition) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read a large batch: %w", ctx.Err())
 	case err != nil:
-		s.e.cfg.Logger.WarnContext(ctx, "cannot read a large batch, will be tried again", "topic", l.topic, "partition", l.partition,
+		s.in.cfg.Logger.WarnContext(ctx, "cannot read a large batch, will be tried again", "topic", l.topic, "partition", l.partition,
 			"offset", l.large.at, "error", err)
 		l.large.answer, l.large.retry = nil, time.Now().Add(largeRetry)
 	}
@@ -215,7 +215,7 @@ func (s *session) fetchLarge(ctx context.Context, l *partition) error {
 	}
 	l.large.answer = answer
 	if l.large.reader == nil {
-		limits := recordbatch.Limits{Record: s.e.cfg.Limits.RecordBytes, Headers: s.e.cfg.Limits.RecordBytes, Window: largeWindow}
+		limits := recordbatch.Limits{Record: s.in.cfg.Limits.RecordBytes, Headers: s.in.cfg.Limits.RecordBytes, Window: largeWindow}
 		l.large.reader = recordbatch.NewReader(l.topic, l.partition, limits)
 	}
 	return nil
@@ -255,7 +255,7 @@ func (s *session) pointAt(l *partition, r schedule.Record, it largeItem) schedul
 		return r
 	}
 	if r.Task == nil {
-		r.Task = &s.e.fill(&heldTask{}, l, r.Raw, r.Index, time.Time{}).Task
+		r.Task = &s.in.fill(&heldTask{}, l, r.Raw, r.Index, time.Time{}).Task
 	}
 	t := taskOf(r.Task)
 	t.pointer, t.refused = it.pointer, it.refused

@@ -34,12 +34,12 @@ func (c *lost) counts() map[string]int64 {
 
 // losses returns the losses of each consumed topic, including 0: a counter that first appears with its increase shows
 // none.
-func (e *Engine) losses() map[string]int64 {
-	counts := e.lost.counts()
+func (in *instance) losses() map[string]int64 {
+	counts := in.lost.counts()
 	if counts == nil {
 		counts = map[string]int64{}
 	}
-	for _, topic := range e.consumed() {
+	for _, topic := range in.consumed() {
 		counts[topic] += 0
 	}
 	return counts
@@ -77,7 +77,7 @@ func (s *session) skip(l *partition, to int64) {
 		return
 	}
 	s.losses = append(s.losses, Loss{l.topic, l.partition, from, to, gone})
-	s.e.cfg.Logger.Error("records were deleted before they were consumed: retention, or somebody who deletes records",
+	s.in.cfg.Logger.Error("records were deleted before they were consumed: retention, or somebody who deletes records",
 		"topic", l.topic, "partition", l.partition, "from", from, "to", to, "records", gone)
 }
 
@@ -120,13 +120,13 @@ func (s *session) dropLosses(meant func(Loss) bool) {
 
 // lossRecords returns the records that a transaction writes about its losses.
 func (s *session) lossRecords(ctx context.Context, losses []Loss) (records []*kgo.Record) {
-	if s.e.cfg.Journal.Loss == nil {
+	if s.in.cfg.Journal.Loss == nil {
 		return nil
 	}
 	for _, l := range losses {
-		more, err := s.e.cfg.Journal.Loss(l)
+		more, err := s.in.cfg.Journal.Loss(l)
 		if err != nil {
-			s.e.cfg.Logger.ErrorContext(ctx, "journal failed; the loss is not recorded", "topic", l.Topic, "partition", l.Partition, "error", err)
+			s.in.cfg.Logger.ErrorContext(ctx, "journal failed; the loss is not recorded", "topic", l.Topic, "partition", l.Partition, "error", err)
 		}
 		records = append(records, more...)
 	}

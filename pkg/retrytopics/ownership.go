@@ -45,7 +45,7 @@ func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.Of
 
 // assign starts one partition. The mutex is held.
 func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopicPartition) error {
-	tier, ours := s.e.tierOf(tp.topic)
+	tier, ours := s.in.tierOf(tp.topic)
 	if !ours || p.ErrorCode != 0 {
 		return nil
 	}
@@ -67,14 +67,14 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) error {
 	state := s.states[tp.partition]
 	if state == nil {
-		state = s.e.newState(tp.partition)
+		state = s.in.newState(tp.partition)
 	}
 	l, err := newPartition(tp, tier, state, committed)
 	if err != nil {
 		return err
 	}
 	l.sched = schedule.NewPartition(s.base, tier, s.sibling(l), func(r schedule.Record) *schedule.Task {
-		return &s.e.fill(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
+		return &s.in.fill(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
 	})
 	s.states[tp.partition] = state
 	s.partitions[tp] = l
@@ -84,7 +84,7 @@ func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) e
 // sibling returns the scheduler's view of another partition of the same number with the same state; nil if there is none.
 // The mutex is held.
 func (s *session) sibling(of *partition) *schedule.Partition {
-	for _, topic := range s.e.consumed() {
+	for _, topic := range s.in.consumed() {
 		if l := s.partitions[topicPartition{topic, of.partition}]; l != nil && l.state == of.state {
 			return l.sched
 		}
@@ -131,7 +131,7 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 		if s.states[l.partition] != l.state {
 			continue
 		}
-		if _, has := s.partitions[topicPartition{s.e.cfg.Source, l.partition}]; !has {
+		if _, has := s.partitions[topicPartition{s.in.cfg.Source, l.partition}]; !has {
 			delete(s.states, l.partition)
 		} else if s.fatal == nil {
 			s.fatal = fmt.Errorf("%w: %s partition %d", errTierLost, l.topic, l.partition)
@@ -184,7 +184,7 @@ func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	}
 	s.reconcile()
 	if err := s.look(ctx); err != nil {
-		s.e.cfg.Logger.WarnContext(ctx, "cannot read where the partitions start; a gap is found later", "error", err)
+		s.in.cfg.Logger.WarnContext(ctx, "cannot read where the partitions start; a gap is found later", "error", err)
 	}
 	s.skipGaps()
 	// The client has gone back to what it takes for committed. Partitions that stayed go on where they were.
@@ -249,4 +249,19 @@ func (s *session) renew() error {
 	s.lazy, s.losses = false, nil
 	s.committer.Client().ResumeFetchPartitions(resume)
 	return nil
+}
+
+// settled reports whether the session knows its partitions and has read the memory of each.
+func (s *session) settled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.told || s.rebalanced || s.settling {
+		return false
+	}
+	for _, state := range s.states {
+		if !state.restored {
+			return false
+		}
+	}
+	return true
 }

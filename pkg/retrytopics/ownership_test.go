@@ -72,7 +72,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := unconnected(t, Config{Handler: nothing})
 		for range blockedFrom {
-			s.e.health.failed(s.e.cfg.Logger, errors.New("not allowed"))
+			s.in.health.failed(s.in.cfg.Logger, errors.New("not allowed"))
 		}
 		started := make(chan *schedule.Task)
 		go func() {
@@ -99,7 +99,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 		expect.That(t, begins() == nil, "a second attempt begins beside the first")
 		s.sched.Finish(probe)
 		expect.That(t, begins() == nil, "a second attempt begins before the result of the first is committed")
-		s.e.health.passed(s.e.cfg.Logger)
+		s.in.health.passed(s.in.cfg.Logger)
 		s.block()
 		expect.That(t, begins() != nil, "the trouble is over, and no attempt begins")
 	})
@@ -126,7 +126,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 			s.partitions[topicPartition{"in", 0}].held = 7
 			c.end(s)
 			s.remember() // the session's end
-			expect.Equal(t, s.e.Stats().Lag, c.lag, "lag")
+			expect.Equal(t, s.in.lastStats().Lag, c.lag, "lag")
 		})
 	}
 }
@@ -176,12 +176,12 @@ func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
 	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
 	e := must.Get(New(cfg))(t)
-	s := e.unconnected(t.Context(), 10<<20)
+	s := e.in.unconnected(t.Context(), 10<<20)
 	t.Cleanup(s.abandon)
-	for tier := sourceTier; tier < len(e.cfg.Retries.Tiers); tier++ {
-		topic := e.cfg.Source
+	for tier := sourceTier; tier < len(e.in.cfg.Retries.Tiers); tier++ {
+		topic := e.in.cfg.Source
 		if tier != sourceTier {
-			topic = e.cfg.Retries.Tiers[tier].Topic
+			topic = e.in.cfg.Retries.Tiers[tier].Topic
 		}
 		must.Do(t, s.start(topicPartition{topic, 0}, tier, offsets.Commit{Offset: 0}))
 	}
@@ -217,7 +217,7 @@ func (s *session) remembers(key string, order keyorder.State) {
 func (s *session) attempts(t *testing.T) *Event {
 	t.Helper()
 	task := taskOf(s.sched.Next())
-	w := s.e.attempts.newWorker(s.sched.Counts)
+	w := s.in.attempts.newWorker(s.sched.Counts)
 	held, undone := w.attempt(t.Context(), &task.task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.sched.Finish(&task.Task)
@@ -317,17 +317,17 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, Config{Handler: nothing, Ordering: Ordering{Mode: OrderLatestWins}})
-	l := s.partitions[topicPartition{s.e.cfg.Retries.Tiers[0].Topic, 0}]
+	l := s.partitions[topicPartition{s.in.cfg.Retries.Tiers[0].Topic, 0}]
 	l.state.generation = 2
 	control := header.Control{
 		Attempt: 1, Source: header.Position{Topic: "in", Offset: 3}, HasSource: true, Due: time.Now(), DeadLetterID: "a", ReplayID: "r",
 		ForceVersion: true, ReplaySource: header.Position{Topic: "in", Offset: 146}, ReplayGeneration: 1,
 	}
-	n := s.e.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.attempts.now())
-	expect.Equal(t, s.e.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
+	n := s.in.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.attempts.now())
+	expect.Equal(t, s.in.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
 	control.ReplayGeneration = 7 // a header cannot claim a later generation than the current
-	n = s.e.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.e.attempts.now())
-	expect.Equal(t, s.e.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
+	n = s.in.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.attempts.now())
+	expect.Equal(t, s.in.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
 }
 
 // A record of a retry topic and one of the source with the same key never run side by side.
@@ -335,9 +335,9 @@ func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := unconnected(t, Config{Handler: nothing})
-		source, tier := s.partitions[topicPartition{"in", 0}], s.partitions[topicPartition{s.e.cfg.Retries.Tiers[0].Topic, 0}]
+		source, tier := s.partitions[topicPartition{"in", 0}], s.partitions[topicPartition{s.in.cfg.Retries.Tiers[0].Topic, 0}]
 		record := func(l *partition) schedule.Record {
-			n := s.e.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.e.attempts.now())
+			n := s.in.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.in.attempts.now())
 			return schedule.Record{Task: &n.Task, Partition: l.sched}
 		}
 		s.sched.Add([]schedule.Record{record(source), record(tier)})

@@ -21,7 +21,7 @@ import (
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
 func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	t.Parallel()
-	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: 0}))(t)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(instance).newState(0), offsets.Commit{Offset: 0}))(t)
 	begin := time.Unix(1_800_000_000, 0)
 	at := func(offset int64) time.Time {
 		switch {
@@ -61,11 +61,10 @@ func (c clearing) Clear(context.Context) error {
 
 // While the turn after a rebalance is under way, its partitions have no memory yet: a bounded run does not end there.
 func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
-	e := &Engine{}
 	var settled []bool
-	look := func() { settled = append(settled, e.settled()) }
-	s := &session{e: e, told: true, committer: clearing{look: look}}
-	e.current.Store(s)
+	s := &session{told: true}
+	look := func() { settled = append(settled, s.settled()) }
+	s.committer = clearing{look: look}
 	look()
 	s.rebalanced = true
 	look()
@@ -106,8 +105,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
-			s := e.unconnected(t.Context(), 4096)
-			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
+			s := e.in.unconnected(t.Context(), 4096)
+			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(instance).newState(0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
 				l.window.Add(at)
@@ -128,8 +127,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
-	s := e.unconnected(t.Context(), 4096)
-	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(Engine).newState(0), offsets.Commit{Offset: 5}))(t)
+	s := e.in.unconnected(t.Context(), 4096)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(instance).newState(0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
 		{9, 8},   // the start has moved on since the records were read
@@ -148,7 +147,7 @@ func finished(ctx context.Context, t *testing.T, handler Handler) *session {
 	s := unconnected(t, Config{Handler: handler})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
 	one := taskOf(s.sched.Next())
-	w := s.e.attempts.newWorker(s.sched.Counts)
+	w := s.in.attempts.newWorker(s.sched.Counts)
 	held, undone := w.attempt(ctx, &one.task)
 	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.keepResults([]*heldTask{one})
@@ -164,7 +163,7 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 		<-ctx.Done()
 		return Result{}, ctx.Err()
 	})
-	_, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+	_, kept := s.in.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
 	expect.That(t, !kept, "the cancelled attempt is kept as a failure")
 }
 
@@ -185,7 +184,7 @@ func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 		{"superseded", Result{Close: policy.OutcomeSuperseded}, nil, false},
 	} {
 		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
-		_, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+		_, kept := s.in.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
 		expect.Equal(t, kept, c.kept, c.name)
 	}
 }

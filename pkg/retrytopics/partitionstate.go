@@ -37,9 +37,9 @@ func (c *Config) remembers() memory.Settings {
 }
 
 // newState returns the empty state of a partition.
-func (e *Engine) newState(partition int32) *partitionState {
-	settings := e.cfg.remembers()
-	settings.Forgotten = &e.forgotten
+func (in *instance) newState(partition int32) *partitionState {
+	settings := in.cfg.remembers()
+	settings.Forgotten = &in.forgotten
 	return &partitionState{partition: partition, keyState: keyState{memory: memory.New(partition, settings)}}
 }
 

@@ -2,9 +2,6 @@ package retrytopics
 
 import (
 	"cmp"
-	"context"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // A pause is ordered from outside, for all records, and ends by an order from outside: an operator or a rate gate stops
@@ -20,30 +17,21 @@ func (e *Engine) Hold(reason string) { e.setPaused(cmp.Or(reason, "held")) }
 func (e *Engine) Resume() { e.setPaused("") }
 
 func (e *Engine) setPaused(reason string) {
-	e.pauseMu.Lock()
-	defer e.pauseMu.Unlock()
-	e.attempts.paused.Store(&reason)
+	e.pausing.Lock()
+	defer e.pausing.Unlock()
+	e.in.attempts.paused.Store(&reason)
 	if s := e.current.Load(); s != nil {
 		s.sched.Pause(reason != "")
 	}
 }
 
 // Paused returns the reason of the pause, or "".
-func (e *Engine) Paused() string { return e.attempts.pausedFor() }
+func (e *Engine) Paused() string { return e.in.attempts.pausedFor() }
 
 // enter makes s the engine's session and pauses it if the engine is paused.
 func (e *Engine) enter(s *session) {
-	e.pauseMu.Lock()
-	defer e.pauseMu.Unlock()
+	e.pausing.Lock()
+	defer e.pausing.Unlock()
 	e.current.Store(s)
 	s.sched.Pause(e.Paused() != "")
-}
-
-// idle is the poll during a pause: it waits for results and accepts nothing. What the client has fetched stays in its
-// memory; pausing the partitions would discard it.
-func (s *session) idle(ctx context.Context, ripe bool) kgo.Fetches {
-	if !ripe {
-		s.awaitResults(ctx)
-	}
-	return s.pollNothing(ctx)
 }

@@ -115,8 +115,8 @@ func TestEngine_runsOnceAtATime(t *testing.T) {
 // S4-14: adopting a group's topics ends the transactions that write to them, and not those of a group whose name begins alike.
 func TestAdopt_S4_14_endsNoTransactionOfAnotherGroup(t *testing.T) {
 	e := must.Get(New(Config{Brokers: []string{"none"}, Source: "orders", Group: "orders", Handler: nothing, Outputs: []string{"orders.out"}}))(t)
-	for topic, own := range map[string]bool{"orders.out": true, e.cfg.DLQ: true, e.cfg.Ordering.StateTopic: true, "orders-eu.state": false, "orders": false} {
-		expect.That(t, slices.Contains(e.cluster.Written(), topic) == own, "a transaction that writes to %s is the group's own: %v, want %v", topic, !own, own)
+	for topic, own := range map[string]bool{"orders.out": true, e.in.cfg.DLQ: true, e.in.cfg.Ordering.StateTopic: true, "orders-eu.state": false, "orders": false} {
+		expect.That(t, slices.Contains(e.in.cluster.Written(), topic) == own, "a transaction that writes to %s is the group's own: %v, want %v", topic, !own, own)
 	}
 }
 

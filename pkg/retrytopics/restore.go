@@ -30,19 +30,19 @@ func (s *session) restore(ctx context.Context) error {
 	}
 	began := time.Now()
 	if s.layout.States {
-		err := s.e.replay(ctx, s.adm, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, (*partitionState).restoreState)
+		err := s.in.replay(ctx, s.adm, s.in.cfg.Ordering.StateTopic, time.Time{}, fresh, (*partitionState).restoreState)
 		if err != nil {
 			return err
 		}
 	}
-	if err := s.e.restoreLedgers(ctx, s.adm, fresh, s.e.attempts.now()); err != nil {
+	if err := s.in.restoreLedgers(ctx, s.adm, fresh, s.in.attempts.now()); err != nil {
 		return err
 	}
 	if err := s.resumeFromCheckpoint(ctx, fresh); err != nil {
 		return err
 	}
-	if t := s.e.cfg.Journal.HashChain; t.On() {
-		err := s.e.replay(ctx, s.adm, t.HeadTopic, time.Time{}, fresh, func(state *partitionState, r *kgo.Record) error {
+	if t := s.in.cfg.Journal.HashChain; t.On() {
+		err := s.in.replay(ctx, s.adm, t.HeadTopic, time.Time{}, fresh, func(state *partitionState, r *kgo.Record) error {
 			state.head = r.Value
 			return nil
 		})
@@ -59,22 +59,22 @@ func (s *session) restore(ctx context.Context) error {
 	for _, state := range fresh {
 		versions += state.memory.Size().Versions
 	}
-	s.e.cfg.Logger.InfoContext(ctx, "partitions started", "partitions", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
-	s.e.forgotten.Say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
+	s.in.cfg.Logger.InfoContext(ctx, "partitions started", "partitions", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
+	s.in.forgotten.Say(s.in.cfg.Logger, s.in.cfg.Ordering.Versions.MaxKeys, time.Now())
 	return nil
 }
 
 // replay calls f with all committed records of a memory topic in the states' partitions, but for those that a checkpoint
 // forgets.
-func (e *Engine) replay(ctx context.Context, adm *kadm.Client, topic string, since time.Time, states map[int32]*partitionState, f func(*partitionState, *kgo.Record) error) error {
+func (in *instance) replay(ctx context.Context, adm *kadm.Client, topic string, since time.Time, states map[int32]*partitionState, f func(*partitionState, *kgo.Record) error) error {
 	from := func(yield func(int32, int64) bool) {
 		for p, state := range states {
-			if !yield(p, state.forgotten(topic, e.cfg.Dedupe.LedgerTopic)) {
+			if !yield(p, state.forgotten(topic, in.cfg.Dedupe.LedgerTopic)) {
 				return
 			}
 		}
 	}
-	return e.cluster.Replay(ctx, adm, topic, since, from, func(r *kgo.Record) error {
+	return in.cluster.Replay(ctx, adm, topic, since, from, func(r *kgo.Record) error {
 		err := f(states[r.Partition], r)
 		if err == nil {
 			return nil
@@ -88,23 +88,23 @@ func (e *Engine) replay(ctx context.Context, adm *kadm.Client, topic string, sin
 }
 
 // restoreLedgers reads what took effect within the window, after the checkpoints are read.
-func (e *Engine) restoreLedgers(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState, now time.Time) error {
-	d := e.cfg.Dedupe
+func (in *instance) restoreLedgers(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState, now time.Time) error {
+	d := in.cfg.Dedupe
 	if !d.On() {
 		return nil
 	}
-	if err := e.rescale(ctx, adm, states); err != nil {
+	if err := in.rescale(ctx, adm, states); err != nil {
 		return err
 	}
-	return e.replay(ctx, adm, d.LedgerTopic, now.Add(-d.Window), states, func(state *partitionState, r *kgo.Record) error {
+	return in.replay(ctx, adm, d.LedgerTopic, now.Add(-d.Window), states, func(state *partitionState, r *kgo.Record) error {
 		return state.memory.RestoreLedger(r.Value, now, state.checkpoint != nil && r.Offset < state.checkpoint.ScaleFrom)
 	})
 }
 
 // rescale handles partitions whose ledger has versions of another scale: it stores the current end of the ledger in
 // their checkpoints, before which that scale applies.
-func (e *Engine) rescale(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) error {
-	scale, topic := scaleOf(&e.cfg.Ordering), e.cfg.Dedupe.LedgerTopic
+func (in *instance) rescale(ctx context.Context, adm *kadm.Client, states map[int32]*partitionState) error {
+	scale, topic := scaleOf(&in.cfg.Ordering), in.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets
 	for p, state := range states {
 		if state.checkpoint == nil || !state.checkpoint.Scale.Differs(scale) {
@@ -115,15 +115,15 @@ func (e *Engine) rescale(ctx context.Context, adm *kadm.Client, states map[int32
 			if ends, err = adm.ListEndOffsets(ctx, topic); err != nil {
 				return fmt.Errorf("end of %s: %w", topic, err)
 			}
-			e.cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
-				"versions", e.cfg.Ordering.Versions.Of, "scale_before", string(state.checkpoint.Scale), "scale", string(scale))
+			in.cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
+				"versions", in.cfg.Ordering.Versions.Of, "scale_before", string(state.checkpoint.Scale), "scale", string(scale))
 		}
 		end, ok := ends.Lookup(topic, p)
 		if !ok {
 			return fmt.Errorf("the brokers do not know partition %d of %s", p, topic)
 		}
 		if end.Err != nil {
-			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, e.denial("Describe", "topic "+topic, end.Err))
+			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, in.denial("Describe", "topic "+topic, end.Err))
 		}
 		state.checkpoint.Scale, state.checkpoint.ScaleFrom = scale, end.Offset
 	}

@@ -28,8 +28,8 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 		positions = append(positions, header.Position{Topic: l.topic, Partition: l.partition, Offset: l.committed.Offset}.String())
 	}
 	slices.Sort(positions)
-	s.e.cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",
-		"group", s.e.cfg.Group, "state", s.e.cfg.Ordering.StateTopic, "positions", strings.Join(positions, " "))
+	s.in.cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",
+		"group", s.in.cfg.Group, "state", s.in.cfg.Ordering.StateTopic, "positions", strings.Join(positions, " "))
 	return s.recommit(ctx, resumed)
 }
 
@@ -37,7 +37,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	binding := s.e.binding(s.layout)
+	binding := s.in.binding(s.layout)
 	known := map[int32]memory.Evidence{}
 	for _, l := range s.partitions {
 		of := known[l.partition]
@@ -102,7 +102,7 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 			of[l.topic] = l.committed
 		}
 	}
-	binding := s.e.binding(s.layout)
+	binding := s.in.binding(s.layout)
 	all := make(map[*partitionState]*statetopic.Checkpoint, len(byState))
 	for state, of := range byState {
 		all[state] = binding.Next(state.checkpoint, of)
@@ -113,10 +113,10 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 }
 
 // checkpointRecords returns the records of the checkpoints.
-func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*statetopic.Checkpoint) ([]*kgo.Record, error) {
+func (in *instance) checkpointRecords(checkpoints map[*partitionState]*statetopic.Checkpoint) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, 0, len(checkpoints))
 	for state, cp := range checkpoints {
-		r, err := cp.Record(e.cfg.Ordering.StateTopic, state.partition)
+		r, err := cp.Record(in.cfg.Ordering.StateTopic, state.partition)
 		if err != nil {
 			return nil, err
 		}

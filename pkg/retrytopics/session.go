@@ -41,7 +41,7 @@ const (
 // session is the life of one client: one group member and one transactional producer. An error that it cannot repair
 // ends the session; Run starts another.
 type session struct {
-	e         *Engine
+	in        *instance
 	committer kafka.Committer
 	member    kafka.Member
 	adm       *kadm.Client
@@ -80,40 +80,40 @@ type session struct {
 }
 
 // unconnected returns a session without a client.
-func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
+func (in *instance) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
-		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
-		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: e.cfg.partitioner(), wake: make(chan struct{}, 1),
+		in: in, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
+		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: in.cfg.partitioner(), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = schedule.New(schedule.Config{
-		Now: e.attempts.now, Linger: e.cfg.Timing.Commit, Unfinished: offsets.MostUnfinished(maxMetadata - offsets.SealRoom), HeldBytes: e.cfg.Limits.HeldBytes,
-		Ripe: s.endPoll, Late: func(t *schedule.Task) { e.results.keep(&taskOf(t).task) },
+		Now: in.attempts.now, Linger: in.cfg.Timing.Commit, Unfinished: offsets.MostUnfinished(maxMetadata - offsets.SealRoom), HeldBytes: in.cfg.Limits.HeldBytes,
+		Ripe: s.endPoll, Late: func(t *schedule.Task) { in.results.keep(&taskOf(t).task) },
 	})
-	for range e.cfg.Limits.Concurrency {
-		w := e.attempts.newWorker(s.sched.Counts)
+	for range in.cfg.Limits.Concurrency {
+		w := in.attempts.newWorker(s.sched.Counts)
 		s.workers, s.callers = append(s.workers, w), append(s.callers, &w.caller)
 	}
 	return s
 }
 
-func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
-	adm, err := e.access.Admin()
+func (in *instance) newSession(ctx context.Context) (_ *session, err error) {
+	adm, err := in.access.Admin()
 	if err != nil {
 		return nil, err
 	}
-	layout, err := e.cluster.Inspect(ctx, adm, e.health.wasHealthy())
+	layout, err := in.cluster.Inspect(ctx, adm, in.health.wasHealthy())
 	if err == nil {
-		err = e.checkGroup(ctx, adm)
+		err = in.checkGroup(ctx, adm)
 	}
 	if err != nil {
 		adm.Close()
 		return nil, err
 	}
-	e.former.Store(&layout.Former)
-	s := e.unconnected(ctx, layout.MaxMetadata)
+	in.former.Store(&layout.Former)
+	s := in.unconnected(ctx, layout.MaxMetadata)
 	s.adm, s.layout = adm, layout
-	e.attempts.limits.Store(layout.Limits)
+	in.attempts.limits.Store(layout.Limits)
 	if s.committer, err = s.connect(ctx); err != nil {
 		adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
@@ -177,8 +177,8 @@ func (s *session) remember() {
 	told := s.told
 	s.mu.Unlock()
 	if told {
-		last := s.known(s.e.attempts.now())
-		s.e.last.Store(&last)
+		last := s.known(s.in.attempts.now())
+		s.in.last.Store(&last)
 	}
 }
 
@@ -188,7 +188,7 @@ const closeTimeout = 2 * time.Second
 // hangUp closes the client, or abandons it if it waits for a broker that does not answer.
 func (s *session) hangUp() {
 	if member, _ := s.committer.Client().GroupMetadata(); member != "" {
-		s.e.member.Store(&member)
+		s.in.member.Store(&member)
 	}
 	closed := make(chan struct{})
 	go func() { s.committer.Close(); close(closed) }()
@@ -209,7 +209,7 @@ func (s *session) abandon() {
 // keepResults stores the results of tasks that are not committed.
 func (s *session) keepResults(tasks []*heldTask) {
 	for _, t := range tasks {
-		s.e.results.keep(&t.task)
+		s.in.results.keep(&t.task)
 	}
 }
 
@@ -256,7 +256,7 @@ func (s *session) turn(ctx context.Context) error {
 
 // due reports whether a transaction should begin.
 func (s *session) due() bool {
-	if s.e.health.waits() > 0 {
+	if s.in.health.waits() > 0 {
 		return false
 	}
 	ripe, some := s.sched.Pending()
@@ -273,16 +273,16 @@ func (s *session) unfinished() bool {
 // stalled reports whether nothing more is read, because nothing can be committed. A session without anything left to
 // commit reads again when the next transaction is due: nothing else would show that commits work again.
 func (s *session) stalled() bool {
-	_, blocked := s.e.health.blocked()
+	_, blocked := s.in.health.blocked()
 	_, some := s.sched.Pending()
-	return blocked && (some || s.unfinished() || s.e.health.waits() > 0)
+	return blocked && (some || s.unfinished() || s.in.health.waits() > 0)
 }
 
 // poll waits for records, but no longer than results may wait for their commit. When it returns, the client blocks
 // rebalances until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
 	ripe := s.due()
-	reads := !s.stalled() && s.e.Paused() == ""
+	reads := !s.stalled() && s.in.attempts.pausedFor() == ""
 	s.reads(reads)
 	if !reads {
 		return s.idle(ctx, ripe)
@@ -345,7 +345,7 @@ func (s *session) failed(ctx context.Context, fetches kgo.Fetches) error {
 
 // fetchFailed returns nil for an error that passes without a new session.
 func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
-	log := s.e.cfg.Logger
+	log := s.in.cfg.Logger
 	if large, ok := recordbatch.TooLarge(fe.Err); ok {
 		s.beginLarge(ctx, large)
 		return nil
@@ -358,7 +358,7 @@ func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 	case kerr.IsRetriable(fe.Err):
 		s.pauseFetch(ctx, fe)
 	case kafka.Denied(fe.Err):
-		return s.e.denial("Read", s.resource(fe), fe.Err)
+		return s.in.denial("Read", s.resource(fe), fe.Err)
 	default:
 		return fmt.Errorf("fetch %s partition %d: %w", fe.Topic, fe.Partition, fe.Err)
 	}
@@ -368,7 +368,16 @@ func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 // resource names the resource for which a fetch was refused.
 func (s *session) resource(fe kgo.FetchError) string {
 	if errors.Is(fe.Err, kerr.GroupAuthorizationFailed) || fe.Topic == "" {
-		return "group " + s.e.cfg.Group
+		return "group " + s.in.cfg.Group
 	}
 	return "topic " + fe.Topic
+}
+
+// idle is the poll during a pause: it waits for results and accepts nothing. What the client has fetched stays in its
+// memory; pausing the partitions would discard it.
+func (s *session) idle(ctx context.Context, ripe bool) kgo.Fetches {
+	if !ripe {
+		s.awaitResults(ctx)
+	}
+	return s.pollNothing(ctx)
 }

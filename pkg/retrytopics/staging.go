@@ -96,7 +96,7 @@ func (st *staged) owner(r *kgo.Record) *heldTask {
 
 // memories returns the records for the state topic and the ledger: the states and versions of keys that the transaction
 // changes, and per partition one packed record of what took effect and the checkpoint.
-func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
+func (in *instance) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for state, changes := range st.changes {
 		more, err := state.memory.Encode(changes)
@@ -109,7 +109,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 		more, of := state.memory.EncodeRemovals()
 		records, st.removed[state] = append(records, more...), of
 	}
-	checkpoints, err := e.checkpointRecords(st.checkpoints)
+	checkpoints, err := in.checkpointRecords(st.checkpoints)
 	return append(records, checkpoints...), err
 }
 
@@ -134,7 +134,7 @@ func (s *session) afterCommit(st *staged) {
 		state.checkpoint = cp
 	}
 	s.dropLosses(func(l Loss) bool { return slices.Contains(st.losses, l) })
-	s.e.lost.add(st.losses)
+	s.in.lost.add(st.losses)
 	events := make([]*Event, 0, len(st.tasks))
 	for _, t := range st.tasks {
 		t.from.let(t.Offset, t.Weight)
@@ -144,9 +144,9 @@ func (s *session) afterCommit(st *staged) {
 	}
 	s.balance(false)
 	s.mu.Unlock()
-	s.e.forgotten.Say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
+	s.in.forgotten.Say(s.in.cfg.Logger, s.in.cfg.Ordering.Versions.MaxKeys, time.Now())
 	if len(events) > 0 {
-		s.e.cfg.Hooks.OnCommit(events)
+		s.in.cfg.Hooks.OnCommit(events)
 	}
 }
 

@@ -48,26 +48,26 @@ func (s *session) commit(ctx context.Context) error {
 	committed, err := s.committer.End(endCtx, commitPoints(st.marks), try)
 	if err != nil {
 		s.salvage(st.tasks)
-		return fmt.Errorf("end transaction: %w", s.e.commitDenial(err))
+		return fmt.Errorf("end transaction: %w", s.in.commitDenial(err))
 	}
 	s.lastDone = time.Now()
 	took := s.lastDone.Sub(began)
 	s.sched.Pace(len(st.tasks), took)
-	s.e.cfg.Hooks.OnTransaction(took, committed)
+	s.in.cfg.Hooks.OnTransaction(took, committed)
 	if !committed {
 		return s.undo(ctx, st, sent)
 	}
 	s.afterCommit(st)
 	s.suspects = map[*kgo.Record]bool{}
-	s.e.health.passed(s.e.cfg.Logger)
+	s.in.health.passed(s.in.cfg.Logger)
 	s.block()
 	return nil
 }
 
 // ending bounds the end of a transaction. After a stop, only the last part of the shutdown time is left for it.
 func (s *session) ending(ctx context.Context) (context.Context, context.CancelFunc) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.Timing.Transaction)
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.e.cfg.lastCommit(), cancel) })
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.in.cfg.Timing.Transaction)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.in.cfg.lastCommit(), cancel) })
 	return bounded, func() { stop(); cancel() }
 }
 
@@ -95,17 +95,17 @@ func (s *session) void(ctx context.Context) error {
 func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, error) {
 	sent := kafka.NewSending(s.committer.Client(), s.layout.Limits, s.partitioner, s.suspects)
 	records := st.outputs()
-	if s.e.cfg.Delivery == AtLeastOnce { // the memory of an event must not outlive its output
+	if s.in.cfg.Delivery == AtLeastOnce { // the memory of an event must not outlive its output
 		if err := sent.Send(ctx, records); err != nil || sent.Broken() {
 			return sent, err
 		}
 		records = nil
 	}
-	memories, err := s.e.memories(st)
+	memories, err := s.in.memories(st)
 	if err != nil {
 		return sent, err
 	}
-	trails, err := st.extend(s.e.cfg.Journal.HashChain)
+	trails, err := st.extend(s.in.cfg.Journal.HashChain)
 	if err != nil {
 		return sent, err
 	}
@@ -115,15 +115,15 @@ func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, erro
 // undo goes back to what is committed after an aborted transaction. Its content stays finished and goes into the next
 // one. But a record whose output the broker will never accept is attempted again, to become a dead letter.
 func (s *session) undo(ctx context.Context, st *staged, sent *kafka.Sending) error {
-	log := s.e.cfg.Logger
+	log := s.in.cfg.Logger
 	blamed := s.blame(ctx, st, sent)
 	failure := s.named(sent)
-	if failure == nil && !blamed && s.e.health.unexplained() {
-		failure = fmt.Errorf("group %s: %w", s.e.cfg.Group, errUnexplained)
+	if failure == nil && !blamed && s.in.health.unexplained() {
+		failure = fmt.Errorf("group %s: %w", s.in.cfg.Group, errUnexplained)
 	}
 	switch {
 	case failure != nil:
-		if fresh := s.e.health.failed(log, failure); fresh {
+		if fresh := s.in.health.failed(log, failure); fresh {
 			s.leave(st.tasks)
 			return fmt.Errorf("%w: %w", errAborts, failure)
 		}
@@ -153,7 +153,7 @@ var errUnexplained = errors.New("its offsets were not committed: the group rebal
 func (s *session) named(sent *kafka.Sending) error {
 	failures := sent.Topics()
 	for topic, err := range failures {
-		failures[topic] = s.e.produceDenial(topic, err)
+		failures[topic] = s.in.produceDenial(topic, err)
 	}
 	return sent.Failure()
 }
@@ -206,7 +206,7 @@ func (s *session) leave(tasks []*heldTask) {
 
 // block stops or resumes the start of attempts.
 func (s *session) block() {
-	_, blocked := s.e.health.blocked()
+	_, blocked := s.in.health.blocked()
 	s.sched.Block(blocked, s.unfinished())
 }
 
@@ -226,7 +226,7 @@ func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (b
 			sent.FailAt(f.Record.Topic, &fit.RefusedError{Topic: f.Record.Topic, Err: f.Err})
 		default:
 			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.Record.Topic}, s.explain(f))
-			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.Record, s.e.cfg.DLQ)}
+			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.Record, s.in.cfg.DLQ)}
 			blamed = true
 		}
 	}
@@ -254,7 +254,7 @@ func (s *session) relearn(ctx context.Context, failed []kafka.Refusal) {
 	}
 	told, err := kafka.ReadLimits(ctx, s.adm, refusing)
 	if err != nil {
-		s.e.cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", refusing, "error", err)
+		s.in.cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", refusing, "error", err)
 		return
 	}
 	s.layout.Limits.Learn(told)
@@ -282,9 +282,9 @@ func (t *heldTask) wrote(r *kgo.Record, dlq string) bool {
 func (s *session) finish(ctx context.Context) error {
 	select {
 	case <-s.drained():
-	case <-time.After(s.e.cfg.Timing.Shutdown*2/3 - s.e.cfg.lastCommit()/4):
+	case <-time.After(s.in.cfg.Timing.Shutdown*2/3 - s.in.cfg.lastCommit()/4):
 		// They are cancelled only after the last commit, so that no cancellation counts as a failure of a record.
-		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
+		s.in.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
 	}
 	err := s.commit(ctx)
 	s.remember()

@@ -1,0 +1,66 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// formerTiers returns the former tiers of the latest session.
+func (in *instance) formerTiers() []topics.Former {
+	if known := in.former.Load(); known != nil {
+		return *known
+	}
+	return nil
+}
+
+// consumed lists the source, the tiers and the former tiers, in this order.
+func (in *instance) consumed() []string { return in.cluster.Consumed(in.formerTiers()) }
+
+// tier returns a tier by its index in tiers.
+func (in *instance) tier(i int) policy.Tier {
+	if i < len(in.cfg.Retries.Tiers) {
+		return in.cfg.Retries.Tiers[i]
+	}
+	return in.formerTiers()[i-len(in.cfg.Retries.Tiers)].Tier
+}
+
+// tiers lists the configured tiers, then the former ones. Records are only written to configured tiers.
+func (in *instance) tiers() []policy.Tier {
+	all := slices.Clone(in.cfg.Retries.Tiers)
+	for _, f := range in.formerTiers() {
+		all = append(all, f.Tier)
+	}
+	return all
+}
+
+// errTiersChanged ends a session whose former tiers differ from the cluster's.
+var errTiersChanged = errors.New("the tier topics on the cluster have changed")
+
+// rediscover returns errTiersChanged if former tiers have appeared or gone since the latest session began. The next
+// session consumes the current ones.
+func (in *instance) rediscover(ctx context.Context, adm *kadm.Client) (changed, err error) {
+	found, err := in.cluster.Discover(ctx, adm)
+	if err != nil {
+		return nil, err
+	}
+	known := in.formerTiers()
+	if slices.Equal(found, known) {
+		return nil, nil
+	}
+	return fmt.Errorf("%w: former tiers were [%s], are [%s]", errTiersChanged, listTiers(known), listTiers(found)), nil
+}
+
+func listTiers(former []topics.Former) string {
+	names := make([]string, len(former))
+	for i, f := range former {
+		names[i] = f.Topic
+	}
+	return strings.Join(names, " ")
+}
