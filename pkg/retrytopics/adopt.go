@@ -72,9 +72,9 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	}
 	states := map[int32]*partitionState{}
 	for p := range int32(layout.Partitions) {
-		states[p] = e.in.newState(p)
+		states[p] = newState(e.in, p)
 	}
-	err = e.in.replay(ctx, adm, e.in.cfg.Ordering.StateTopic, time.Time{}, states, (*partitionState).restoreState)
+	err = replay(ctx, e.in, adm, e.in.cfg.Ordering.StateTopic, time.Time{}, states, (*partitionState).restoreState)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		return nil, err
 	}
 	a := &Adoption{}
-	binding := e.in.binding(layout)
+	binding := bindingOf(e.in, layout)
 	for p := range int32(layout.Partitions) {
 		state := states[p]
 		marks, was, sealed := commitsOf(committed, p, e.in.cfg.Source)
@@ -156,7 +156,7 @@ func (e *Engine) ledgers(ctx context.Context, adm *kadm.Client, states map[int32
 	if !d.On() {
 		return ends, nil
 	}
-	if err := e.in.restoreLedgers(ctx, adm, states, time.Now()); err != nil {
+	if err := restoreLedgers(ctx, e.in, adm, states, time.Now()); err != nil {
 		return nil, err
 	}
 	listed, err := adm.ListEndOffsets(ctx, d.LedgerTopic)

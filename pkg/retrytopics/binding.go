@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted and
@@ -38,8 +40,8 @@ func (e *memoryError) Error() string {
 
 func (e *memoryError) Unwrap() error { return ErrMemory }
 
-// binding returns the topics and the group that a partition's memory must belong to.
-func (in *instance) binding(l *topics.Layout) *memory.Binding {
+// bindingOf returns the topics and the group that a partition's memory must belong to.
+func bindingOf(in *instance, l *topics.Layout) *memory.Binding {
 	b := &memory.Binding{
 		Group: in.cfg.Group, Pipeline: in.cfg.Origin.Pipeline, Source: in.cfg.Source, State: in.cfg.Ordering.StateTopic, Scale: scaleOf(&in.cfg.Ordering), IDs: l.IDs,
 	}
@@ -47,4 +49,17 @@ func (in *instance) binding(l *topics.Layout) *memory.Binding {
 		b.Ledger = in.cfg.Dedupe.LedgerTopic
 	}
 	return b
+}
+
+// checkpointRecords returns the records of the checkpoints.
+func checkpointRecords(in *instance, checkpoints map[*partitionState]*statetopic.Checkpoint) ([]*kgo.Record, error) {
+	records := make([]*kgo.Record, 0, len(checkpoints))
+	for state, cp := range checkpoints {
+		r, err := cp.Record(in.cfg.Ordering.StateTopic, state.partition)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
 }

@@ -131,7 +131,7 @@ func (e *Engine) once(ctx context.Context) error {
 var errHangs = errors.New("a handler or a broker hangs: the session has not ended")
 
 func (e *Engine) session(ctx context.Context) error {
-	s, err := e.in.newSession(ctx)
+	s, err := newSession(ctx, e.in)
 	if err != nil {
 		return err
 	}

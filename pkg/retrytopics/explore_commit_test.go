@@ -21,7 +21,7 @@ import (
 func (x *explorer) commit(st *state) {
 	s, w := st.s, st.w
 	staged := s.stage()
-	memories, err := s.in.memories(staged)
+	memories, err := memories(s.in, staged)
 	x.check(err)
 	written := map[int]bool{}
 	for _, t := range staged.tasks {
@@ -244,7 +244,7 @@ func (c *copier) partition(old *partition) *partition {
 	l.state = c.state(old.state)
 	l.window, l.stamps, l.slab = old.window.Clone(), nil, nil
 	l.sched = schedule.NewPartition(context.Background(), l.tier, c.to.sibling(&l), func(r schedule.Record) *schedule.Task {
-		return &c.to.in.fill(&heldTask{}, &l, r.Raw, r.Index, time.Time{}).Task
+		return &fill(c.to.in, &heldTask{}, &l, r.Raw, r.Index, time.Time{}).Task
 	})
 	c.views[old.sched] = l.sched
 	l.sched.Begin(old.sched, c.scheduled)

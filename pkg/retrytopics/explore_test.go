@@ -183,7 +183,7 @@ func (x *explorer) clone(from *state) *state {
 func (x *explorer) begin(w *world) *state {
 	st := &state{w: w, made: map[header.Position]made{}}
 	x.enter(st)
-	s := x.e.in.unconnected(context.Background(), offsets.MetadataFor(x.plan.runs()+1)+offsets.SealRoom)
+	s := offline(context.Background(), x.e.in, offsets.MetadataFor(x.plan.runs()+1)+offsets.SealRoom)
 	s.sched.Pace(1<<20, 38*time.Millisecond) // any number of results may wait
 	s.sched.Close()
 	s.sched = s.sched.Copy(nil, nil)

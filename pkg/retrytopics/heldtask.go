@@ -16,7 +16,7 @@ type heldTask struct {
 }
 
 // fill fills an empty task with a record that was accepted at now.
-func (in *instance) fill(t *heldTask, l *partition, raw *kgo.Record, index int64, now time.Time) *heldTask {
+func fill(in *instance, t *heldTask, l *partition, raw *kgo.Record, index int64, now time.Time) *heldTask {
 	var tier policy.Tier
 	if l.tier != sourceTier {
 		tier = in.tier(l.tier)

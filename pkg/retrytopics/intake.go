@@ -87,7 +87,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (a schedu
 	if l.tier == sourceTier && refused == nil && !known {
 		return a, true
 	}
-	t := s.in.fill(&heldTask{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
+	t := fill(s.in, &heldTask{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
 	if known {
 		t.made = &before
 	}
@@ -119,6 +119,23 @@ func detach(r *kgo.Record) {
 	for i := range r.Headers {
 		r.Headers[i].Value = own(r.Headers[i].Value)
 	}
+}
+
+// limitsFor returns what each source partition and each retry partition may hold.
+func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
+	sources, tiers := 0, 0
+	for _, l := range partitions {
+		if l.tier == sourceTier {
+			sources++
+		} else {
+			tiers++
+		}
+	}
+	share := func(n int) limits {
+		n = max(n, 1)
+		return limits{max(minHeld, cfg.Limits.HeldRecords/2/n), max(1<<20, cfg.Limits.HeldBytes/2/n)}
+	}
+	return share(sources), share(tiers)
 }
 
 // room returns how many records a poll may take: what the source partitions that are not paused may still hold together

@@ -2,66 +2,10 @@ package retrytopics
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
-
-// lost counts the offsets that committed positions have passed over, by topic. Safe for concurrent use.
-type lost struct {
-	mu      sync.Mutex
-	records map[string]int64
-}
-
-func (c *lost) add(losses []Loss) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, l := range losses {
-		if c.records == nil {
-			c.records = map[string]int64{}
-		}
-		c.records[l.Topic] += l.Records
-	}
-}
-
-func (c *lost) counts() map[string]int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.records)
-}
-
-// losses returns the losses of each consumed topic, including 0: a counter that first appears with its increase shows
-// none.
-func (in *instance) losses() map[string]int64 {
-	counts := in.lost.counts()
-	if counts == nil {
-		counts = map[string]int64{}
-	}
-	for _, topic := range in.consumed() {
-		counts[topic] += 0
-	}
-	return counts
-}
-
-// expected returns the lowest offset that the partition's next record should have, or a negative number if it is
-// unknown.
-func (l *partition) expected() int64 {
-	if end := l.window.End(); end >= 0 {
-		return end
-	}
-	return l.began
-}
-
-// starts records the current log start of a partition. Without a commit, offsets before it are not missing; offsets
-// deleted later are.
-func (l *partition) starts(at int64) {
-	if l.began < 0 {
-		l.began = at
-	}
-	l.start = max(l.start, at)
-}
 
 // skip moves a partition's position to an offset, because the log starts there, and records the loss. The mutex is held.
 func (s *session) skip(l *partition, to int64) {

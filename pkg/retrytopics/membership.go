@@ -13,7 +13,7 @@ import (
 
 // checkGroup refuses to join group members that do not consume the engine's source. An engine that was in the group
 // before them goes on and logs it.
-func (in *instance) checkGroup(ctx context.Context, adm *kadm.Client) error {
+func checkGroup(ctx context.Context, in *instance, adm *kadm.Client) error {
 	err := kafka.CheckGroup(ctx, adm, in.cfg.Group, in.cfg.Source, in.cfg.Membership.Instance)
 	if err != nil && in.health.wasHealthy() {
 		in.cfg.Logger.WarnContext(ctx, "another pipeline has joined the consumer group; it gets no partitions", "error", err)
@@ -31,7 +31,7 @@ func (s *session) unassigned(ctx context.Context) {
 	if !nothing {
 		return
 	}
-	if err := s.in.checkGroup(ctx, s.adm); err != nil {
+	if err := checkGroup(ctx, s.in, s.adm); err != nil {
 		s.mu.Lock()
 		if s.fatal == nil {
 			s.fatal = err

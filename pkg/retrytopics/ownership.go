@@ -67,14 +67,14 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) error {
 	state := s.states[tp.partition]
 	if state == nil {
-		state = s.in.newState(tp.partition)
+		state = newState(s.in, tp.partition)
 	}
 	l, err := newPartition(tp, tier, state, committed)
 	if err != nil {
 		return err
 	}
 	l.sched = schedule.NewPartition(s.base, tier, s.sibling(l), func(r schedule.Record) *schedule.Task {
-		return &s.in.fill(l.slot(), l, r.Raw, r.Index, time.Time{}).Task
+		return &fill(s.in, l.slot(), l, r.Raw, r.Index, time.Time{}).Task
 	})
 	s.states[tp.partition] = state
 	s.partitions[tp] = l

@@ -176,7 +176,7 @@ func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
 	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
 	e := must.Get(New(cfg))(t)
-	s := e.in.unconnected(t.Context(), 10<<20)
+	s := offline(t.Context(), e.in, 10<<20)
 	t.Cleanup(s.abandon)
 	for tier := sourceTier; tier < len(e.in.cfg.Retries.Tiers); tier++ {
 		topic := e.in.cfg.Source
@@ -323,10 +323,10 @@ func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
 		Attempt: 1, Source: header.Position{Topic: "in", Offset: 3}, HasSource: true, Due: time.Now(), DeadLetterID: "a", ReplayID: "r",
 		ForceVersion: true, ReplaySource: header.Position{Topic: "in", Offset: 146}, ReplayGeneration: 1,
 	}
-	n := s.in.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.attempts.now())
+	n := fill(s.in, &heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.attempts.now())
 	expect.Equal(t, s.in.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
 	control.ReplayGeneration = 7 // a header cannot claim a later generation than the current
-	n = s.in.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.attempts.now())
+	n = fill(s.in, &heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.attempts.now())
 	expect.Equal(t, s.in.attempts.event(&n.task, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
 }
 
@@ -337,7 +337,7 @@ func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
 		s := unconnected(t, Config{Handler: nothing})
 		source, tier := s.partitions[topicPartition{"in", 0}], s.partitions[topicPartition{s.in.cfg.Retries.Tiers[0].Topic, 0}]
 		record := func(l *partition) schedule.Record {
-			n := s.in.fill(&heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.in.attempts.now())
+			n := fill(s.in, &heldTask{}, l, &kgo.Record{Topic: l.topic, Key: []byte("k")}, 0, s.in.attempts.now())
 			return schedule.Record{Task: &n.Task, Partition: l.sched}
 		}
 		s.sched.Add([]schedule.Record{record(source), record(tier)})

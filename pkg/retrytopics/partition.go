@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
@@ -138,31 +139,56 @@ func (l *partition) succeed(old *partition) {
 	}
 }
 
+// nextOffset returns the offset after the last accepted record, or the committed one.
+func (l *partition) nextOffset() int64 { return l.window.End() }
+
+// expected returns the lowest offset that the partition's next record should have, or a negative number if it is
+// unknown.
+func (l *partition) expected() int64 {
+	if end := l.window.End(); end >= 0 {
+		return end
+	}
+	return l.began
+}
+
+// starts records the current log start of a partition. Without a commit, offsets before it are not missing; offsets
+// deleted later are.
+func (l *partition) starts(at int64) {
+	if l.began < 0 {
+		l.began = at
+	}
+	l.start = max(l.start, at)
+}
+
+// unfinished counts the records of the partition that are not finished: the held ones, and those that the broker still
+// has. The latter may include transaction markers if former owners wrote them; the count is exact once all of these are
+// fetched.
+func (l *partition) unfinished() int64 {
+	return int64(l.held) + max(0, min(l.end, l.own)-max(l.nextOffset(), 0)) + int64(max(0, l.written))
+}
+
+// commitPoint returns a commit of the partition. It is sealed if the state topic has the checkpoint.
+func (l *partition) commitPoint(m offsets.Commit) kafka.CommitPoint {
+	if l.state.promised {
+		m.Metadata = offsets.Seal(m.Metadata, offsets.Generations{Now: l.state.generation, Same: l.state.same})
+	}
+	return kafka.CommitPoint{Topic: l.topic, Partition: l.partition, Commit: m}
+}
+
+// closeLarge ends the reading of a large batch. The session's mutex is held.
+func (l *partition) closeLarge() {
+	if l.large != nil && l.large.reader != nil {
+		l.large.reader.Close()
+	}
+	l.large = nil
+}
+
 // limits bound what a partition may hold: the source has half of the engine's room, and the tiers share the other half.
 type limits struct{ records, bytes int }
 
 const minHeld = 256 // records: even with many partitions each makes some progress
 
-func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
-	sources, tiers := 0, 0
-	for _, l := range partitions {
-		if l.tier == sourceTier {
-			sources++
-		} else {
-			tiers++
-		}
-	}
-	share := func(n int) limits {
-		n = max(n, 1)
-		return limits{max(minHeld, cfg.Limits.HeldRecords/2/n), max(1<<20, cfg.Limits.HeldBytes/2/n)}
-	}
-	return share(sources), share(tiers)
-}
-
 func (l *partition) full(lim limits) bool { return l.held >= lim.records || l.heldBytes >= lim.bytes }
 func (l *partition) roomy(lim limits) bool {
 	return l.held <= lim.records/2 && l.heldBytes <= lim.bytes/2
 }
-
-// nextOffset returns the offset after the last accepted record, or the committed one.
-func (l *partition) nextOffset() int64 { return l.window.End() }

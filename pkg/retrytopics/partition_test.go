@@ -21,7 +21,7 @@ import (
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
 func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	t.Parallel()
-	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(instance).newState(0), offsets.Commit{Offset: 0}))(t)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newState(new(instance), 0), offsets.Commit{Offset: 0}))(t)
 	begin := time.Unix(1_800_000_000, 0)
 	at := func(offset int64) time.Time {
 		switch {
@@ -105,8 +105,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
-			s := e.in.unconnected(t.Context(), 4096)
-			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(instance).newState(0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
+			s := offline(t.Context(), e.in, 4096)
+			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newState(new(instance), 0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
 				l.window.Add(at)
@@ -127,8 +127,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
-	s := e.in.unconnected(t.Context(), 4096)
-	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, new(instance).newState(0), offsets.Commit{Offset: 5}))(t)
+	s := offline(t.Context(), e.in, 4096)
+	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newState(new(instance), 0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
 		{9, 8},   // the start has moved on since the records were read

@@ -37,7 +37,7 @@ func (c *Config) remembers() memory.Settings {
 }
 
 // newState returns the empty state of a partition.
-func (in *instance) newState(partition int32) *partitionState {
+func newState(in *instance, partition int32) *partitionState {
 	settings := in.cfg.remembers()
 	settings.Forgotten = &in.forgotten
 	return &partitionState{partition: partition, keyState: keyState{memory: memory.New(partition, settings)}}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
@@ -37,7 +35,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	binding := s.in.binding(s.layout)
+	binding := bindingOf(s.in, s.layout)
 	known := map[int32]memory.Evidence{}
 	for _, l := range s.partitions {
 		of := known[l.partition]
@@ -102,7 +100,7 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 			of[l.topic] = l.committed
 		}
 	}
-	binding := s.in.binding(s.layout)
+	binding := bindingOf(s.in, s.layout)
 	all := make(map[*partitionState]*statetopic.Checkpoint, len(byState))
 	for state, of := range byState {
 		all[state] = binding.Next(state.checkpoint, of)
@@ -110,27 +108,6 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 		state.promised = true
 	}
 	return all
-}
-
-// checkpointRecords returns the records of the checkpoints.
-func (in *instance) checkpointRecords(checkpoints map[*partitionState]*statetopic.Checkpoint) ([]*kgo.Record, error) {
-	records := make([]*kgo.Record, 0, len(checkpoints))
-	for state, cp := range checkpoints {
-		r, err := cp.Record(in.cfg.Ordering.StateTopic, state.partition)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-	}
-	return records, nil
-}
-
-// commitPoint returns a commit of the partition. It is sealed if the state topic has the checkpoint.
-func (l *partition) commitPoint(m offsets.Commit) kafka.CommitPoint {
-	if l.state.promised {
-		m.Metadata = offsets.Seal(m.Metadata, offsets.Generations{Now: l.state.generation, Same: l.state.same})
-	}
-	return kafka.CommitPoint{Topic: l.topic, Partition: l.partition, Commit: m}
 }
 
 // noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays in the

@@ -79,8 +79,8 @@ type session struct {
 	readsSince time.Time // since when it polls without a pause and without an error; zero if it does not
 }
 
-// unconnected returns a session without a client.
-func (in *instance) unconnected(ctx context.Context, maxMetadata int) *session {
+// offline returns a session without a client.
+func offline(ctx context.Context, in *instance, maxMetadata int) *session {
 	s := &session{
 		in: in, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: in.cfg.partitioner(), wake: make(chan struct{}, 1),
@@ -97,21 +97,21 @@ func (in *instance) unconnected(ctx context.Context, maxMetadata int) *session {
 	return s
 }
 
-func (in *instance) newSession(ctx context.Context) (_ *session, err error) {
+func newSession(ctx context.Context, in *instance) (_ *session, err error) {
 	adm, err := in.access.Admin()
 	if err != nil {
 		return nil, err
 	}
 	layout, err := in.cluster.Inspect(ctx, adm, in.health.wasHealthy())
 	if err == nil {
-		err = in.checkGroup(ctx, adm)
+		err = checkGroup(ctx, in, adm)
 	}
 	if err != nil {
 		adm.Close()
 		return nil, err
 	}
 	in.former.Store(&layout.Former)
-	s := in.unconnected(ctx, layout.MaxMetadata)
+	s := offline(ctx, in, layout.MaxMetadata)
 	s.adm, s.layout = adm, layout
 	in.attempts.limits.Store(layout.Limits)
 	if s.committer, err = s.connect(ctx); err != nil {

@@ -2,29 +2,6 @@ package retrytopics
 
 import "time"
 
-// lastStats returns the state of the last session at its end, or before the group expelled it.
-func (in *instance) lastStats() Stats {
-	stats := in.emptyStats()
-	if last := in.last.Load(); last != nil {
-		stats = *last
-		stats.Lost = in.losses()
-		stats.Versions.Forgotten = in.forgotten.Total()
-		stats.Joined = false
-	}
-	stats.Paused, stats.Doubts = in.attempts.pausedFor(), in.attempts.doubts.snapshot()
-	stats.Blocked, _ = in.health.blocked()
-	return stats
-}
-
-func (in *instance) emptyStats() Stats {
-	stats := Stats{Paused: in.attempts.pausedFor(), Lost: in.losses(), Doubts: in.attempts.doubts.snapshot(), Versions: VersionStats{Forgotten: in.forgotten.Total()}}
-	stats.Blocked, _ = in.health.blocked()
-	for i, t := range in.tiers() {
-		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(in.cfg.Retries.Tiers)})
-	}
-	return stats
-}
-
 func (s *session) stats(now time.Time) Stats {
 	stats := s.known(now)
 	_, generation := s.committer.Client().GroupMetadata()
@@ -105,11 +82,4 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 			stats.Tiers[i].Overdue = max(0, now.Sub(tier.Runnable))
 		}
 	}
-}
-
-// unfinished counts the records of the partition that are not finished: the held ones, and those that the broker still
-// has. The latter may include transaction markers if former owners wrote them; the count is exact once all of these are
-// fetched.
-func (l *partition) unfinished() int64 {
-	return int64(l.held) + max(0, min(l.end, l.own)-max(l.nextOffset(), 0)) + int64(max(0, l.written))
 }

@@ -96,7 +96,7 @@ func (st *staged) owner(r *kgo.Record) *heldTask {
 
 // memories returns the records for the state topic and the ledger: the states and versions of keys that the transaction
 // changes, and per partition one packed record of what took effect and the checkpoint.
-func (in *instance) memories(st *staged) ([]*kgo.Record, error) {
+func memories(in *instance, st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for state, changes := range st.changes {
 		more, err := state.memory.Encode(changes)
@@ -109,7 +109,7 @@ func (in *instance) memories(st *staged) ([]*kgo.Record, error) {
 		more, of := state.memory.EncodeRemovals()
 		records, st.removed[state] = append(records, more...), of
 	}
-	checkpoints, err := in.checkpointRecords(st.checkpoints)
+	checkpoints, err := checkpointRecords(in, st.checkpoints)
 	return append(records, checkpoints...), err
 }
 

@@ -101,7 +101,7 @@ func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, erro
 		}
 		records = nil
 	}
-	memories, err := s.in.memories(st)
+	memories, err := memories(s.in, st)
 	if err != nil {
 		return sent, err
 	}
