@@ -249,7 +249,7 @@ func (d *describer) newest(n statetopic.Latest, kept bool) {
 }
 
 func (d *describer) memory() {
-	m, cfg := d.st.s.states[0].memory, &d.x.e.in.cfg
+	m, cfg := d.st.s.states[0].memory, &d.x.in.cfg
 	for k := range d.x.keys {
 		key := string([]byte{'a' + byte(k)})
 		d.state(m.Past([]byte(key), d.x.keys[k], d.now).Order)
@@ -273,7 +273,7 @@ func (d *describer) memory() {
 
 // ledger writes down what the ledger's topic says, and the versions that the state topic has.
 func (d *describer) ledger() {
-	if d.x.e.in.cfg.Ordering.RemembersVersions() {
+	if d.x.in.cfg.Ordering.RemembersVersions() {
 		for _, k := range d.x.keys {
 			r := statetopic.EncodeVersion("", 0, k, nil, "")
 			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)

@@ -265,7 +265,7 @@ func (x *explorer) committed(st *state) {
 func (x *explorer) remembered(st *state) {
 	n := 0
 	for k, known := range st.s.states[0].memory.Orders() {
-		r, err := statetopic.EncodeOrder("in.state", 0, k, known, scaleOf(&x.e.in.cfg.Ordering))
+		r, err := statetopic.EncodeOrder("in.state", 0, k, known, scaleOf(&x.in.cfg.Ordering))
 		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
 			x.breaks("the state of key %s is known as %+v, and written as %s (%v)", k, known, st.w.states[k], err)
 		}
@@ -285,12 +285,12 @@ func (x *explorer) remembered(st *state) {
 // versions holds the versions that a session has read against those that the topics have.
 func (x *explorer) versions(st *state) {
 	m, n := st.s.states[0].memory, 0
-	if !x.e.in.cfg.Ordering.RemembersVersions() {
+	if !x.in.cfg.Ordering.RemembersVersions() {
 		return
 	}
 	for _, k := range x.keys {
 		_, _, known, kept := m.Known(k, time.Time{})
-		r := statetopic.EncodeVersion("in.state", 0, k, &known, scaleOf(&x.e.in.cfg.Ordering))
+		r := statetopic.EncodeVersion("in.state", 0, k, &known, scaleOf(&x.in.cfg.Ordering))
 		written, is := st.w.states[string(r.Key)]
 		if kept != is || is && !bytes.Equal(r.Value, written) {
 			x.breaks("the version of key %x is known as %+v (%t), and written as %s", k, known, kept, written)

@@ -164,7 +164,7 @@ func (x *explorer) take(st *state, next step) *state {
 		return x.begin(w)
 	case stepRebalance:
 		s.forget(x.client, func(topicPartition) bool { return true })
-		st.made = x.e.in.results.made
+		st.made = x.in.results.made
 		x.assign(st)
 	case stepAbort:
 		s.leave(s.stage().tasks)
@@ -211,7 +211,7 @@ func (x *explorer) takeOne(st *state, partition int) {
 		r = *raw
 		r.Headers = slices.Clone(raw.Headers)
 	}
-	if a, ok := st.s.accepted(l, &r, x.e.in.attempts.now()); ok {
+	if a, ok := st.s.accepted(l, &r, x.in.attempts.now()); ok {
 		st.s.sched.Add([]schedule.Record{a})
 	}
 }
@@ -239,7 +239,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 		x.breaks("an attempt does not count")
 	}
 	st.s.sched.Finish(started)
-	st.made = x.e.in.results.made
+	st.made = x.in.results.made
 	return x.called || next.fate == succeeds
 }
 

@@ -71,7 +71,7 @@ func (p *plan) runs() int64 { return cmp.Or(p.room, manyAhead) }
 type explorer struct {
 	plan    *plan
 	history history
-	e       *Engine
+	in      *instance
 	client  *kgo.Client
 	layout  *topics.Layout
 	worker  *worker
@@ -118,11 +118,12 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 	for i, t := range p.tiers {
 		x.layout.IDs[t.Topic] = statetopic.TopicID{byte(4 + i)}
 	}
-	var err error
-	if x.e, err = New(cfg); err != nil {
+	complete, err := cfg.Complete()
+	if err != nil {
 		return nil, err
 	}
-	x.worker = x.e.in.attempts.newWorker(nil)
+	x.in = newInstance(complete)
+	x.worker = x.in.attempts.newWorker(nil)
 	for k := range p.keys {
 		x.keys = append(x.keys, idempotency.HashKey([]byte{'a' + byte(k)}))
 	}
@@ -170,12 +171,12 @@ func (x *explorer) enter(st *state) {
 	r := newResults(1 << 30)
 	r.made = st.made
 	r.some.Store(len(st.made) > 0)
-	x.e.in.results = r
+	x.in.results = r
 }
 
 func (x *explorer) clone(from *state) *state {
 	x.enter(from)
-	c := copier{from: from.s, now: x.e.in.attempts.now(), keys: x.keys}
+	c := copier{from: from.s, now: x.in.attempts.now(), keys: x.keys}
 	return &state{s: c.session(), w: from.w.clone(), made: maps.Clone(from.made)}
 }
 
@@ -183,7 +184,7 @@ func (x *explorer) clone(from *state) *state {
 func (x *explorer) begin(w *world) *state {
 	st := &state{w: w, made: map[header.Position]made{}}
 	x.enter(st)
-	s := offline(context.Background(), x.e.in, offsets.MetadataFor(x.plan.runs()+1)+offsets.SealRoom)
+	s := offline(context.Background(), x.in, offsets.MetadataFor(x.plan.runs()+1)+offsets.SealRoom)
 	s.sched.Pace(1<<20, 38*time.Millisecond) // any number of results may wait
 	s.sched.Close()
 	s.sched = s.sched.Copy(nil, nil)
@@ -210,7 +211,7 @@ func (x *explorer) assign(st *state) {
 		}
 	}
 	for _, packed := range w.ledger {
-		if err := sh.memory.RestoreLedger(packed, x.e.in.attempts.now(), false); err != nil {
+		if err := sh.memory.RestoreLedger(packed, x.in.attempts.now(), false); err != nil {
 			x.breaks("the ledger cannot be restored: %v", err)
 		}
 	}

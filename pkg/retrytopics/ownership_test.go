@@ -175,13 +175,14 @@ func (s *session) orderOf(key string) keyorder.State {
 func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
 	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
-	e := must.Get(New(cfg))(t)
-	s := offline(t.Context(), e.in, 10<<20)
+	complete := must.Get(cfg.Complete())(t)
+	in := newInstance(complete)
+	s := offline(t.Context(), in, 10<<20)
 	t.Cleanup(s.abandon)
-	for tier := sourceTier; tier < len(e.in.cfg.Retries.Tiers); tier++ {
-		topic := e.in.cfg.Source
+	for tier := sourceTier; tier < len(in.cfg.Retries.Tiers); tier++ {
+		topic := in.cfg.Source
 		if tier != sourceTier {
-			topic = e.in.cfg.Retries.Tiers[tier].Topic
+			topic = in.cfg.Retries.Tiers[tier].Topic
 		}
 		must.Do(t, s.start(topicPartition{topic, 0}, tier, offsets.Commit{Offset: 0}))
 	}

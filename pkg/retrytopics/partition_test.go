@@ -104,8 +104,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		{"no commit, deleted since", -1, nil, 2, nil, 7, []Loss{{"t", 0, 2, 7, 5}}, 7, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
-			s := offline(t.Context(), e.in, 4096)
+			in := newInstance(must.Get(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}.Complete())(t))
+			s := offline(t.Context(), in, 4096)
 			l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newState(new(instance), 0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
@@ -126,8 +126,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 // S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
-	e := must.Get(New(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}))(t)
-	s := offline(t.Context(), e.in, 4096)
+	in := newInstance(must.Get(Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: Membership{Instance: "i"}, Handler: nothing}.Complete())(t))
+	s := offline(t.Context(), in, 4096)
 	l := must.Get(newPartition(topicPartition{"t", 0}, sourceTier, newState(new(instance), 0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap

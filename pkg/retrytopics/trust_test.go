@@ -1,14 +1,11 @@
 package retrytopics
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -123,25 +120,4 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			expect.That(t, marksOf(&kept) == (Marks{"stac:1", "C1", "S1"}), "marks %+v", marksOf(&kept))
 		})
 	}
-}
-
-// A hostile producer fills no log: of each doubt one line in ten seconds, and the next says how many were left out.
-func TestDoubts_S0_7_areCountedAndLoggedNowAndThen(t *testing.T) {
-	t.Parallel()
-	var text bytes.Buffer
-	log, now := slog.New(slog.NewTextHandler(&text, nil)), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	var d doubts
-	at := header.Position{Topic: "features", Partition: 3, Offset: 41}
-	for range 5 {
-		d.note(log, at, &DoubtError{DoubtMissing, "no header"}, now)
-	}
-	d.note(log, at, &DoubtError{DoubtInvalid, "changed"}, now)
-	d.note(log, at, &DoubtError{DoubtMissing, "no header"}, now.Add(doubtPause))
-	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], `topic=features partition=3 offset=41 reason=missing error="no header" not_logged=0`) ||
-		!strings.Contains(lines[1], "reason=invalid") || !strings.Contains(lines[2], "not_logged=4") {
-		t.Errorf("logged\n%s", text.String())
-	}
-	got := d.snapshot()
-	expect.That(t, got[DoubtMissing] == 6 && got[DoubtInvalid] == 1 && len(got) == len(Doubts()), "counted %v", got)
 }
