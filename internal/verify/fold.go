@@ -222,13 +222,13 @@ func positionOf(r *kgo.Record) header.Position {
 // to the source, so malformed or unproven headers are those of a new record.
 func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) Appearance {
 	a := Appearance{At: positionOf(r), Time: r.Timestamp}
-	kept, doubt, err := retrytopics.Believed(r, generation, proven)
+	said, err := header.ParseControl(r.Headers)
 	if err != nil {
 		return a
 	}
+	kept, doubt := retrytopics.Believed(said, r, generation, proven)
 	if doubt != nil && doubt.Doubt == retrytopics.DoubtUnknownKey {
-		said, err := header.ParseControl(r.Headers)
-		if err == nil && said.HasSource && said.ReplayID != "" {
+		if said.HasSource && said.ReplayID != "" {
 			a.Claim = &Claim{Root: said.Source, Generation: said.Generation, Part: said.Part, Doubtful: true}
 		}
 		return a

@@ -91,7 +91,7 @@ func (l Limits) withDefaults() Limits {
 	l.Concurrency = cmp.Or(l.Concurrency, 64)
 	l.HeldRecords = cmp.Or(l.HeldRecords, 20000)
 	l.HeldBytes = cmp.Or(l.HeldBytes, 64<<20)
-	l.RecordBytes = cmp.Or(l.RecordBytes, fetchedBytes)
+	l.RecordBytes = cmp.Or(l.RecordBytes, MinRecordBytes)
 	return l
 }
 

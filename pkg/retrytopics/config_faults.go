@@ -49,8 +49,8 @@ func (l Limits) faults() []error {
 	if l.HeldRecords < 1 || l.HeldBytes < 1 {
 		faults = append(faults, errors.New("Limits.HeldRecords and Limits.HeldBytes must be at least 1"))
 	}
-	if l.RecordBytes < fetchedBytes || l.RecordBytes > maxRecordBytes {
-		faults = append(faults, fmt.Errorf("Limits.RecordBytes is %d, want %d to %d", l.RecordBytes, fetchedBytes, maxRecordBytes))
+	if l.RecordBytes < MinRecordBytes || l.RecordBytes > MaxRecordBytes {
+		faults = append(faults, fmt.Errorf("Limits.RecordBytes is %d, want %d to %d", l.RecordBytes, MinRecordBytes, MaxRecordBytes))
 	}
 	return faults
 }

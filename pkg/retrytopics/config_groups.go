@@ -85,12 +85,19 @@ type Limits struct {
 	Concurrency int // concurrent handlers. Defaults to 64.
 	HeldRecords int // approximate number of unfinished records in memory. Defaults to 20000.
 	// HeldBytes bounds their keys, values and headers in memory, decompressed, approximately. Records that the client
-	// has fetched and not yet returned come on top: at most fetchedBytes of each broker. Defaults to 64 MiB.
+	// has fetched and not yet returned come on top: at most MinRecordBytes of each broker. Defaults to 64 MiB.
 	HeldBytes int
 	// RecordBytes is the size of the largest record that is read into memory, decompressed, at least 16 MiB. A larger
 	// record becomes a dead letter that points to its position (see Pointer). Defaults to 16 MiB.
 	RecordBytes int
 }
+
+// Bounds of Limits.RecordBytes. The engine decompresses MinRecordBytes of a fetch response at once, and reads a larger
+// batch record by record. MaxRecordBytes leaves room for headers in what a client writes to a broker at once (100 MiB).
+const (
+	MinRecordBytes = 16 << 20
+	MaxRecordBytes = 80 << 20
+)
 
 // Timing has the time limits.
 type Timing struct {

@@ -42,9 +42,9 @@ var ErrGroup = kafka.ErrForeignGroup
 var ErrFenced = errors.New("another instance uses the same transactional id")
 
 const (
-	restartMin, restartMax = time.Second, 4 * time.Second
-	maxFences              = 3 // within fenceWindow
-	fenceWindow            = 5 * time.Minute
+	restartMax  = 4 * time.Second
+	maxFences   = 3 // within fenceWindow
+	fenceWindow = 5 * time.Minute
 )
 
 // Run consumes until the context ends. Then it lets running handlers finish, commits their results, leaves the group and

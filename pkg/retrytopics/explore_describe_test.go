@@ -188,7 +188,8 @@ func (d *describer) tasks() {
 			d.ended(t)
 		}
 	}
-	kept := slices.SortedFunc(maps.Keys(d.st.made), func(a, b header.Position) int {
+	answers := d.st.results.kept()
+	kept := slices.SortedFunc(maps.Keys(answers), func(a, b header.Position) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Offset, b.Offset))
 	})
 	for _, at := range kept {
@@ -197,7 +198,7 @@ func (d *describer) tasks() {
 				d.num(int64(i), at.Offset-c.offset)
 			}
 		}
-		d.flag(d.st.made[at].err == nil)
+		d.flag(answers[at].err == nil)
 	}
 }
 

@@ -164,7 +164,6 @@ func (x *explorer) take(st *state, next step) *state {
 		return x.begin(w)
 	case stepRebalance:
 		s.forget(x.client, func(topicPartition) bool { return true })
-		st.made = x.in.results.made
 		x.assign(st)
 	case stepAbort:
 		s.leave(s.stage().tasks)
@@ -239,7 +238,6 @@ func (x *explorer) attempt(st *state, next step) bool {
 		x.breaks("an attempt does not count")
 	}
 	st.s.sched.Finish(started)
-	st.made = x.in.results.made
 	return x.called || next.fate == succeeds
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -24,7 +23,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
@@ -86,9 +84,9 @@ type explorer struct {
 
 // state is what there is at one moment.
 type state struct {
-	s    *session
-	w    *world
-	made map[header.Position]made // results that the process keeps
+	s       *session
+	w       *world
+	results *results // that the process keeps
 
 	id int32
 }
@@ -168,21 +166,18 @@ func (x *explorer) handle(_ context.Context, r *Record) (Result, error) {
 // enter makes a state the one that the engine is in.
 func (x *explorer) enter(st *state) {
 	x.at = st
-	r := newResults(1 << 30)
-	r.made = st.made
-	r.some.Store(len(st.made) > 0)
-	x.in.results = r
+	x.in.results = st.results
 }
 
 func (x *explorer) clone(from *state) *state {
 	x.enter(from)
 	c := copier{from: from.s, now: x.in.attempts.now(), keys: x.keys}
-	return &state{s: c.session(), w: from.w.clone(), made: maps.Clone(from.made)}
+	return &state{s: c.session(), w: from.w.clone(), results: from.results.copy()}
 }
 
 // begin starts a process in a world: it reads what is committed and nothing else.
 func (x *explorer) begin(w *world) *state {
-	st := &state{w: w, made: map[header.Position]made{}}
+	st := &state{w: w, results: newResults(1 << 30)}
 	x.enter(st)
 	s := offline(context.Background(), x.in, offsets.MetadataFor(x.plan.runs()+1)+offsets.SealRoom)
 	s.sched.Pace(1<<20, 38*time.Millisecond) // any number of results may wait

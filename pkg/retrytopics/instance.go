@@ -38,6 +38,13 @@ func newInstance(cfg Config) *instance {
 	return in
 }
 
+// restartMin is the shortest wait between two sessions.
+const restartMin = time.Second
+
+// rebalanceTimeout is how long a member may take to rejoin. Meanwhile it restores the memory of its partitions, which takes
+// as long as reading the ledger.
+const rebalanceTimeout = 5 * time.Minute
+
 // intervals are the periods of an engine's background work and of its group. Tests shorten them.
 type intervals struct {
 	look    time.Duration // between two reads of the partitions' start and end offsets

@@ -121,23 +121,6 @@ func detach(r *kgo.Record) {
 	}
 }
 
-// limitsFor returns what each source partition and each retry partition may hold.
-func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
-	sources, tiers := 0, 0
-	for _, l := range partitions {
-		if l.tier == sourceTier {
-			sources++
-		} else {
-			tiers++
-		}
-	}
-	share := func(n int) limits {
-		n = max(n, 1)
-		return limits{max(minHeld, cfg.Limits.HeldRecords/2/n), max(1<<20, cfg.Limits.HeldBytes/2/n)}
-	}
-	return share(sources), share(tiers)
-}
-
 // room returns how many records a poll may take: what the source partitions that are not paused may still hold together
 // or, if all are paused, what the retry partitions may. It returns 0 if that is hardly worth a poll of the source.
 //

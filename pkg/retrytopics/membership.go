@@ -54,10 +54,6 @@ func (s *session) claim(ctx context.Context, c *kafka.Claims) {
 	}
 }
 
-// rebalanceTimeout is how long a member may take to rejoin. Meanwhile it restores the memory of its partitions, which takes
-// as long as reading the ledger.
-const rebalanceTimeout = 5 * time.Minute
-
 // connect joins the group.
 func (s *session) connect(ctx context.Context) (kafka.Committer, error) {
 	cfg := &s.in.cfg

@@ -192,3 +192,20 @@ func (l *partition) full(lim limits) bool { return l.held >= lim.records || l.he
 func (l *partition) roomy(lim limits) bool {
 	return l.held <= lim.records/2 && l.heldBytes <= lim.bytes/2
 }
+
+// limitsFor returns what each source partition and each retry partition may hold.
+func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
+	sources, tiers := 0, 0
+	for _, l := range partitions {
+		if l.tier == sourceTier {
+			sources++
+		} else {
+			tiers++
+		}
+	}
+	share := func(n int) limits {
+		n = max(n, 1)
+		return limits{max(minHeld, cfg.Limits.HeldRecords/2/n), max(1<<20, cfg.Limits.HeldBytes/2/n)}
+	}
+	return share(sources), share(tiers)
+}

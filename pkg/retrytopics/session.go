@@ -29,13 +29,9 @@ const (
 
 // Bounds of memory, in bytes.
 const (
-	// fetchedBytes is how much of one fetch response is decompressed at once. A larger batch is read record by record.
-	fetchedBytes = 16 << 20
 	// largeRoom is how much larger than the largest source record an output or a kept record may be: for headers, and
 	// what the mapping adds.
 	largeRoom = 16 << 20
-	// maxRecordBytes keeps a record and its room within what a client writes to a broker at once (100 MiB).
-	maxRecordBytes = 80 << 20
 )
 
 // session is the life of one client: one group member and one transactional producer. An error that it cannot repair
@@ -83,7 +79,7 @@ type session struct {
 func offline(ctx context.Context, in *instance, maxMetadata int) *session {
 	s := &session{
 		in: in, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
-		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: in.cfg.partitioner(), wake: make(chan struct{}, 1),
+		budget: recordbatch.NewBudget(MinRecordBytes, MinRecordBytes), partitioner: in.cfg.partitioner(), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = schedule.New(schedule.Config{

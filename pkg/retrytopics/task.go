@@ -74,7 +74,7 @@ func (a *attempts) fill(t *task, from place, raw *kgo.Record, index int64, now t
 	control, err := header.ParseControl(raw.Headers)
 	if !t.fromTier() {
 		var doubt *DoubtError
-		if control, doubt = fromReplay(control, raw, from.state.generation, a.cfg.Origin.Proven); doubt != nil {
+		if control, doubt = Believed(control, raw, from.state.generation, a.cfg.Origin.Proven); doubt != nil {
 			a.doubts.note(a.cfg.Logger, at, doubt, time.Now())
 		}
 	} else if err == nil {

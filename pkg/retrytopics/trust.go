@@ -68,12 +68,12 @@ func precedes(claimed, at header.Position, keyed, recreated bool) bool {
 	return claimed.Offset < at.Offset
 }
 
-// fromReplay keeps what the replayer says about a record that it put back into the source topic, if it is proven. It
+// Believed keeps what the replayer says about a record that it put back into the source topic, if it is proven. It
 // drops every other control header there, and the record counts as new. A record whose claimed position cannot be its
 // first one (the topic was mirrored) also counts as new, but still finishes its dead letter. Another pipeline's dead
 // letter is not finished. A replay that may overwrite newer data is ordered by its position in the source, which
 // therefore goes with it through the tiers. today is the current generation of the source topic.
-func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError) {
+func Believed(c header.Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError) {
 	kept = header.Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
 	if !claimsReplay(&c) {
@@ -101,16 +101,4 @@ func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.R
 	kept.Source, kept.HasSource, kept.Generation, kept.SourceTimestamp = c.Source, c.HasSource, c.Generation, c.SourceTimestamp
 	kept.Part, kept.PartVersion, kept.Remaining = c.Part, c.PartVersion, c.Remaining
 	return kept, nil
-}
-
-// Believed returns the control headers that an engine believes of a source record: all of a proven replay, none of any
-// other record. generation is the current one of the source topic. doubt is nil if nothing was claimed without proof;
-// malformed headers are an error.
-func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError, err error) {
-	said, err := header.ParseControl(raw.Headers)
-	if err != nil {
-		return header.Control{}, nil, err
-	}
-	kept, doubt = fromReplay(said, raw, generation, proven)
-	return kept, doubt, nil
 }

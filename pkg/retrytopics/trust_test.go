@@ -106,7 +106,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			if c.proven == nil {
 				c.proven = TrustProducers
 			}
-			kept, doubt := fromReplay(control, raw, c.today, c.proven)
+			kept, doubt := Believed(control, raw, c.today, c.proven)
 			expect.That(t, (doubt == nil || doubt.Doubt == c.doubt) && (doubt != nil || c.doubt == ""), "doubt %v, want %q", doubt, c.doubt)
 			source := ""
 			if kept.HasSource {
