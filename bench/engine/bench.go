@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // bench is one run of a measurement.
@@ -115,9 +115,9 @@ func (b *bench) prepare(ctx context.Context, s *spec) error {
 		return nil
 	case dressed:
 		return b.topic(ctx, s.ledger())
-	case engine:
+	case library:
 	}
-	e, err := retrytopics.New(engineConfig(s))
+	e, err := engine.New(engineConfig(s))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const specVariable = "SWITCHBACK_BENCH_CONTENDER"
 type kind string
 
 const (
-	engine  kind = "engine"
+	library kind = "engine"
 	bare    kind = "bare loop"
 	dressed kind = "dressed loop" // the bare loop, which also writes what the engine writes
 )
@@ -87,7 +87,7 @@ func contend(ctx context.Context, text string, out io.Writer) error {
 		defer pprof.StopCPUProfile()
 	}
 	do := runLoop
-	if s.Kind == engine {
+	if s.Kind == library {
 		do = runEngine
 	}
 	r, err := do(ctx, &s)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -39,7 +41,7 @@ func runEngine(ctx context.Context, s *spec) (*report, error) {
 	cfg := engineConfig(s)
 	cfg.Hooks.OnTransaction = m.transaction
 	cfg.Hooks.OnCommit = m.events
-	e, err := retrytopics.New(cfg)
+	e, err := engine.New(cfg)
 	if err != nil {
 		return nil, err
 	}

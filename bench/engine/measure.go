@@ -19,12 +19,12 @@ func (b *bench) speed(ctx context.Context) error {
 	reports := map[kind][]*report{}
 	for round := range b.rounds {
 		batch := b.batch
-		for _, k := range []kind{engine, bare, dressed} {
+		for _, k := range []kind{library, bare, dressed} {
 			r, err := b.drain(ctx, spec{Kind: k, Source: source, Events: b.events, Batch: batch})
 			if err != nil {
 				return err
 			}
-			if k == engine && batch == 0 {
+			if k == library && batch == 0 {
 				batch = int(r.batch())
 			}
 			reports[k] = append(reports[k], r)
@@ -33,9 +33,9 @@ func (b *bench) speed(ctx context.Context) error {
 	}
 	b.printf("")
 	b.printf("min / median / max over %d rounds of %d events:", b.rounds, b.events)
-	b.printRatio(reports, engine, bare, " (aim: at least 0.85)", "")
+	b.printRatio(reports, library, bare, " (aim: at least 0.85)", "")
 	b.printRatio(reports, dressed, bare, "", "")
-	b.printRatio(reports, engine, dressed, "", " (aim: at most 1.25)")
+	b.printRatio(reports, library, dressed, "", " (aim: at most 1.25)")
 	return nil
 }
 
@@ -61,12 +61,12 @@ func (b *bench) lateness(ctx context.Context) error {
 	b.printf("| round | load | events/s | retries (idle ones left out) | due to start ms: min / p50 / p99 / max | due to committed ms: p50 / p99 / max |")
 	b.printf("|---|---|---|---|---|---|")
 	for round := range b.rounds {
-		full, err := b.drain(ctx, spec{Kind: engine, Source: source, Events: b.events, FailEvery: onePercent})
+		full, err := b.drain(ctx, spec{Kind: library, Source: source, Events: b.events, FailEvery: onePercent})
 		if err != nil {
 			return err
 		}
 		b.sayLateness(round, "full", full)
-		paced, err := b.follow(ctx, spec{Kind: engine, Events: pacedSeconds * b.rate, FailEvery: onePercent})
+		paced, err := b.follow(ctx, spec{Kind: library, Events: pacedSeconds * b.rate, FailEvery: onePercent})
 		if err != nil {
 			return err
 		}
@@ -100,11 +100,11 @@ func (b *bench) pressure(ctx context.Context) error {
 	rates := map[string][]float64{}
 	for round := range b.rounds {
 		for _, failing := range []int{0, failEvery} {
-			paced, err := b.follow(ctx, spec{Kind: engine, Events: pacedSeconds * (b.rate + waitingPerSecond), FailEvery: failing})
+			paced, err := b.follow(ctx, spec{Kind: library, Events: pacedSeconds * (b.rate + waitingPerSecond), FailEvery: failing})
 			if err != nil {
 				return err
 			}
-			full, err := b.drain(ctx, spec{Kind: engine, Source: source, Events: b.events, FailEvery: failing})
+			full, err := b.drain(ctx, spec{Kind: library, Source: source, Events: b.events, FailEvery: failing})
 			if err != nil {
 				return err
 			}

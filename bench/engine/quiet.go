@@ -22,7 +22,7 @@ func (b *bench) quiet(ctx context.Context) error {
 	var p99 []float64
 	for round := range b.rounds {
 		for _, s := range []spec{
-			{Kind: engine, Events: events, Burst: quietBurst, FailEvery: 1, FailTimes: quietFailures},
+			{Kind: library, Events: events, Burst: quietBurst, FailEvery: 1, FailTimes: quietFailures},
 			{Kind: bare, Events: events, Burst: quietBurst, Batch: quietBurst},
 		} {
 			r, err := b.follow(ctx, s)
@@ -30,7 +30,7 @@ func (b *bench) quiet(ctx context.Context) error {
 				return err
 			}
 			b.printf("| %d | %s | %d | %d | %.1f / %.1f / %.1f |", round+1, s.Kind, r.Transactions, r.Aborted, r.Took.P50, r.Took.P99, r.Took.Max)
-			if s.Kind == engine {
+			if s.Kind == library {
 				p99 = append(p99, r.Took.P99)
 			}
 		}

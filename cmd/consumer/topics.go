@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -136,7 +138,7 @@ Dead letters stay as they are, and records that wait in the tiers are still deli
 	return cmd
 }
 
-func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, file string, done bool) {
+func printAdoption(w io.Writer, a *engine.Adoption, cfg *config.Config, file string, done bool) {
 	if len(a.Mismatches) == 0 {
 		fmt.Fprintln(w, "nothing to adopt: the memory belongs to the topics as they are")
 		return
@@ -161,7 +163,7 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 }
 
 // meaning describes what adopting does about a mismatch.
-func meaning(m retrytopics.Mismatch, a *retrytopics.Adoption, cfg *config.Config) string {
+func meaning(m retrytopics.Mismatch, a *engine.Adoption, cfg *config.Config) string {
 	switch m.Kind {
 	case retrytopics.MismatchSource, retrytopics.MismatchUnbound:
 		return fmt.Sprintf("%s: what took effect last is forgotten for %s; %s is read from its start, and each of its events %s",

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/integration/chaos/feed"
@@ -172,8 +174,8 @@ func (sc *scene) create() {
 	cfg.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil
 	}
-	engine := must.Get(retrytopics.New(cfg))(sc.t)
-	must.Do(sc.t, engine.CreateTopics(sc.ctx))
+	e := must.Get(engine.New(cfg))(sc.t)
+	must.Do(sc.t, e.CreateTopics(sc.ctx))
 	p := sc.topics()
 	want := append(p.Tiers, p.Source, p.Output, p.Audit, p.DLQ, cfg.Source+".ledger")
 	if cfg.Ordering.Mode != retrytopics.OrderNone {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -11,24 +13,24 @@ import (
 
 // Adopt returns what it means for the pipeline's memory to adopt the topics as they are now, and adopts them if execute
 // is set. All instances must then be stopped.
-func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.Adoption, error) {
+func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*engine.Adoption, error) {
 	connection, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return nil, err
 	}
-	e := memories(cfg)
-	e.Client.Options, e.Client.Principal = connection, kafka.Principal(cfg.Kafka)
-	e.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+	settings := memories(cfg)
+	settings.Client.Options, settings.Client.Principal = connection, kafka.Principal(cfg.Kafka)
+	settings.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, errors.New("an adoption handles no records")
 	}
-	engine, err := retrytopics.New(e)
+	e, err := engine.New(settings)
 	if err != nil {
 		return nil, err
 	}
 	if execute {
-		return engine.Adopt(ctx)
+		return e.Adopt(ctx)
 	}
-	return engine.PlanAdoption(ctx)
+	return e.PlanAdoption(ctx)
 }
 
 // memories returns the part of the engine's configuration that names the group and the topics of its memory.

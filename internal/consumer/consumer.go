@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -55,7 +57,7 @@ type Consumer struct {
 	runID    string
 	kafka    []kgo.Opt
 	work     *pipeline.Pipeline
-	engine   *retrytopics.Engine
+	engine   *engine.Engine
 	sink     *sink.Sink // nil if there is no table
 	metrics  *telemetry.Metrics
 	waiting  pendingDeadLetters
@@ -124,7 +126,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if err := c.openSink(); err != nil {
 		return nil, err
 	}
-	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {
+	if c.engine, err = engine.New(c.engineConfig()); err != nil {
 		return nil, err
 	}
 	c.orders = c.newOrders()

@@ -11,13 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/telemetry"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // HeldError means that a bounded run ended early, because the pipeline is paused.
@@ -128,7 +129,7 @@ func (c *Consumer) denied(err error) error {
 
 // ending returns the error of a run: the engine's, unless it was stopped for another reason.
 func (c *Consumer) ending(ctx, running context.Context, err error) error {
-	if errors.Is(err, retrytopics.ErrFenced) {
+	if errors.Is(err, engine.ErrFenced) {
 		return fmt.Errorf("%w; start each instance of group %s with a name of its own: --instance NAME", err, c.cfg.Source.Group)
 	}
 	cause := context.Cause(running)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -206,14 +208,14 @@ func run(t *testing.T, cfg retrytopics.Config, steps *enrich.Steps, n int) *play
 		f := &transform.Feature{ID: transform.StringValue(string(r.Key))}
 		return retrytopics.Result{}, steps.Apply(ctx, f, "")
 	}
-	engine := must.Get(retrytopics.New(cfg))(t)
-	must.Do(t, engine.CreateTopics(t.Context()))
+	e := must.Get(engine.New(cfg))(t)
+	must.Do(t, e.CreateTopics(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- engine.Run(ctx) }()
+	go func() { ended <- e.Run(ctx) }()
 	eventually.Until(ctx, t, "the engine to own its partitions", func() (bool, string) {
-		s := engine.Stats()
+		s := e.Stats()
 		return s.Joined && s.Partitions == 4, fmt.Sprintf("%+v", s)
 	})
 	send(ctx, t, client, cfg.Source, n)

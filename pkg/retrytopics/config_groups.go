@@ -24,7 +24,7 @@ type Retries struct {
 	Classify func(error) classify.Failure
 }
 
-// policies returns the policy of every category.
+// Policies returns the policy of every category.
 func (r Retries) Policies() policy.Policies {
 	return policy.Policies{Default: r.Policy, ByCategory: r.ByCategory}
 }

@@ -16,6 +16,7 @@ type Dedupe struct {
 	LedgerTopic string
 }
 
+// On reports whether events are deduplicated.
 func (d Dedupe) On() bool { return d.Window > 0 }
 
 func (d Dedupe) withDefaults(source string) Dedupe {

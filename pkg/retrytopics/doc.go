@@ -1,5 +1,5 @@
-// Package retrytopics runs a handler over a Kafka topic with non-blocking, tiered retry topics and a dead letter queue,
-// exactly once.
+// Package retrytopics is what a program needs to know to run a handler over a Kafka topic with non-blocking, tiered retry
+// topics and a dead letter queue, exactly once. Package engine runs it.
 //
 //	          ┌────────────────────── partition p ─────────────────────┐
 //	source ──▶│ attempt ──▶ handled ───────────────────────────────────│──▶ outputs
@@ -13,7 +13,7 @@
 // A [Handler] gets one record at a time and returns the records to produce. Four fields of [Config] are mandatory; all
 // others have a default:
 //
-//	engine, err := retrytopics.New(retrytopics.Config{
+//	e, err := engine.New(retrytopics.Config{
 //		Brokers: []string{"localhost:9092"}, Source: "orders", Group: "billing",
 //		Handler: func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 //			bill, err := bill(ctx, r.Value)
@@ -24,8 +24,8 @@
 //		},
 //	})
 //	...
-//	err = engine.CreateTopics(ctx) // orders.retry-2s, .retry-8s, .retry-60s, orders.dlq and the engine's memory
-//	err = engine.Run(ctx)          // until ctx ends; RunUntilEnd stops at the end of the topic
+//	err = e.CreateTopics(ctx) // orders.retry-2s, .retry-8s, .retry-60s, orders.dlq and the engine's memory
+//	err = e.Run(ctx)          // until ctx ends; RunUntilEnd stops at the end of the topic
 //
 // # What an error means
 //
@@ -43,10 +43,10 @@
 //   - Order of a key: by default a retried record never takes effect after a newer one of its key ([OrderLatestWins]). With
 //     [OrderStrict] the newer ones wait; [OrderNone] compares nothing. See the example of [Ordering].
 //   - Outbox: outputs, [Journal] records and the offset commit in one transaction. See the example of [Journal].
-//   - Metrics: [Hooks].OnCommit and [Engine.Stats]. See the example of [Hooks].
+//   - Metrics: [Hooks].OnCommit and [Stats]. See the example of [Hooks].
 //   - Tests: a handler is a function, and [policy.Decide] returns what its error leads to. See the example of [Handler].
-//     With a broker in the process of the test (kfake) and [Engine.RunUntilEnd], a test runs the whole engine, as in the
-//     example of [Engine].
+//     With a broker in the process of the test (kfake) and RunUntilEnd, a test runs the whole engine, as in the example of
+//     this package.
 //
 // # What it guarantees
 //
@@ -59,7 +59,7 @@
 //   - One key at a time: records of a key are handled one after another. [Ordering] sets what happens while one of them
 //     waits: later ones overtake it, overtake it without ever being undone by it, or wait behind it.
 //   - An outage is not a data error: a handler that returns an [UnavailableError] uses no attempt, and no record goes to
-//     the DLQ because of it. [Engine.Hold] does the same for all records until [Engine.Resume].
+//     the DLQ because of it. Hold of the engine does the same for all records until Resume.
 //   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record. All context
 //     is in control headers, as text.
 //
@@ -82,7 +82,7 @@
 //
 // Partition p of the source and of every tier belong to one instance at a time, and a record keeps its partition number
 // in tiers and DLQ. So all these topics must have the same number of partitions. Run refuses other topics and says how to
-// correct them; [Engine.CreateTopics] creates fitting ones.
+// correct them; CreateTopics creates fitting ones.
 //
 // # One attempt
 //

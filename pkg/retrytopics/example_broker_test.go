@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -49,14 +50,14 @@ func (b *exampleBroker) produce(key string, values ...string) {
 func (b *exampleBroker) run(cfg retrytopics.Config) {
 	cfg.Brokers, cfg.Source, cfg.Group = b.addrs, "orders", "billing"
 	cfg.Retries.Tiers = []policy.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}
-	engine, err := retrytopics.New(cfg)
+	e, err := engine.New(cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := engine.CreateTopics(context.Background()); err != nil {
+	if err := e.CreateTopics(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	if err := engine.RunUntilEnd(context.Background()); err != nil {
+	if err := e.RunUntilEnd(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }

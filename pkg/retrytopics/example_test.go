@@ -12,16 +12,17 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Plain use: a handler and four names. The first attempt at each order fails, so it is retried; what no attempt fixes is a
 // dead letter at once.
-func ExampleEngine() {
+func Example() {
 	broker := newExampleBroker("tea", "milk", "???")
 	defer broker.stop()
 
-	engine, err := retrytopics.New(retrytopics.Config{
+	e, err := engine.New(retrytopics.Config{
 		Brokers: broker.addrs, Source: "orders", Group: "billing", Outputs: []string{"bills"},
 		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 			switch {
@@ -42,10 +43,10 @@ func ExampleEngine() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := engine.CreateTopics(context.Background()); err != nil { // the retry topics, the DLQ, the engine's memory
+	if err := e.CreateTopics(context.Background()); err != nil { // the retry topics, the DLQ, the engine's memory
 		log.Fatal(err)
 	}
-	if err := engine.RunUntilEnd(context.Background()); err != nil { // or Run, until the context ends
+	if err := e.RunUntilEnd(context.Background()); err != nil { // or Run, until the context ends
 		log.Fatal(err)
 	}
 	// Unordered output:

@@ -2,8 +2,6 @@ package retrytopics
 
 import (
 	"fmt"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/memory"
 )
 
 // MismatchKind is a kind of mismatch between the memory and the topics. It is a closed list.
@@ -11,14 +9,14 @@ type MismatchKind string
 
 // The kinds of mismatches.
 const (
-	MismatchSource MismatchKind = MismatchKind(memory.MismatchSource) // the source topic was re-created
-	MismatchTier   MismatchKind = MismatchKind(memory.MismatchTier)   // a tier was re-created: its waiting records are gone
-	MismatchLedger MismatchKind = MismatchKind(memory.MismatchLedger) // the ledger was re-created: duplicates are not recognized
-	MismatchState  MismatchKind = MismatchKind(memory.MismatchState)  // the state topic was re-created, or has lost its checkpoint
-	MismatchGroup  MismatchKind = MismatchKind(memory.MismatchGroup)  // the memory is another group's
+	MismatchSource MismatchKind = "source" // the source topic was re-created
+	MismatchTier   MismatchKind = "tier"   // a tier was re-created: its waiting records are gone
+	MismatchLedger MismatchKind = "ledger" // the ledger was re-created: duplicates are not recognized
+	MismatchState  MismatchKind = "state"  // the state topic was re-created, or has lost its checkpoint
+	MismatchGroup  MismatchKind = "group"  // the memory is another group's
 	// MismatchUnbound is a memory without a checkpoint while the group has no commits, so that nothing says what it
 	// belongs to.
-	MismatchUnbound MismatchKind = MismatchKind(memory.MismatchUnbound)
+	MismatchUnbound MismatchKind = "unbound"
 )
 
 // Mismatch is one mismatch of a memory.
@@ -43,13 +41,4 @@ func (m Mismatch) String() string {
 	case MismatchSource, MismatchTier, MismatchLedger:
 	}
 	return fmt.Sprintf("%s topic %s was deleted and re-created: the memory belongs to topic id %s, the topic now has id %s", m.Kind, m.Topic, m.Remembered, m.Now)
-}
-
-// mismatchesOf returns the public form of mismatches.
-func mismatchesOf(all []memory.Mismatch) []Mismatch {
-	public := make([]Mismatch, 0, len(all))
-	for _, m := range all {
-		public = append(public, Mismatch{MismatchKind(m.Kind), m.Topic, m.Remembered, m.Now})
-	}
-	return public
 }

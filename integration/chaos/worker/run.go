@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
 )
 
 // Run runs a worker and returns the exit code of its process: 0 after SIGTERM, 1 if the engine failed, 2 if the settings
@@ -27,13 +27,13 @@ func Run(text string, log io.Writer) int {
 	cfg := s.Config()
 	cfg.Handler, cfg.Journal.Event = h.handle, h.note
 	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
-	engine, err := retrytopics.New(cfg)
+	e, err := engine.New(cfg)
 	if err != nil {
 		fmt.Fprintln(log, err)
 		return 2
 	}
 	fmt.Fprintln(log, "begins")
-	if err := engine.Run(ctx); err != nil {
+	if err := e.Run(ctx); err != nil {
 		fmt.Fprintln(log, "gave up:", err)
 		return 1
 	}

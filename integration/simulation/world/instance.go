@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -45,7 +47,7 @@ type Change struct {
 type process struct {
 	in     *Instance
 	host   *Host
-	engine *retrytopics.Engine
+	engine *engine.Engine
 	held   *held
 	stop   context.CancelFunc // like SIGTERM
 	done   chan struct{}      // closed when it has ended
@@ -75,11 +77,11 @@ func (in *Instance) Start() {
 // launch starts a process. The mutex is held.
 func (in *Instance) launch() *process {
 	p := &process{in: in, host: in.w.Kafka.host(), held: newHeld(in.w.finished), done: make(chan struct{}), dead: make(chan struct{})}
-	engine, err := retrytopics.New(in.config(p))
+	e, err := engine.New(in.config(p))
 	if err != nil {
 		panic(err) // the plan fits no engine
 	}
-	p.engine = engine
+	p.engine = e
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	in.w.Go(func(context.Context) { p.run(ctx) })
@@ -193,7 +195,7 @@ func (in *Instance) host() *Host {
 }
 
 // Engine returns the engine of the running process, or nil.
-func (in *Instance) Engine() *retrytopics.Engine {
+func (in *Instance) Engine() *engine.Engine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.process == nil {

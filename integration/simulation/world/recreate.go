@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // AdoptWithin is the time limit for the instances to end and for the new topic to be adopted.
@@ -97,13 +98,13 @@ func (w *World) adopt() error {
 func (w *World) adoptOnce() error {
 	in := newInstance(w, "adopt", nil)
 	in.change = w.Instance(0).configured()
-	engine, err := retrytopics.New(in.config(&process{in: in, host: w.Kafka.host(), held: newHeld(w.finished)}))
+	e, err := engine.New(in.config(&process{in: in, host: w.Kafka.host(), held: newHeld(w.finished)}))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, readBound)
 	defer cancel()
-	_, err = engine.Adopt(ctx)
+	_, err = e.Adopt(ctx)
 	return err
 }
 

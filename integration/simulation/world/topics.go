@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // CreateTopics creates the topics of an engine with these tiers, as `consumer topics ensure` does.
@@ -20,11 +21,11 @@ func (w *World) CreateTopics(tiers []time.Duration) error {
 	in := newInstance(w, "setup", nil)
 	in.change.Tiers = tiers
 	p := &process{in: in, host: w.Kafka.host(), held: newHeld(w.finished)}
-	engine, err := retrytopics.New(in.config(p))
+	e, err := engine.New(in.config(p))
 	if err != nil {
 		return err
 	}
-	return engine.CreateTopics(w.ctx)
+	return e.CreateTopics(w.ctx)
 }
 
 // topics returns the names of the topics for the judge.

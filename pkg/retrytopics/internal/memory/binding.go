@@ -5,30 +5,10 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
-
-// MismatchKind is a kind of mismatch between a memory and the topics. It is a closed list.
-type MismatchKind string
-
-// The kinds of mismatches. The constants of the same names in package retrytopics say what each means.
-const (
-	MismatchSource  MismatchKind = "source"
-	MismatchTier    MismatchKind = "tier"
-	MismatchLedger  MismatchKind = "ledger"
-	MismatchState   MismatchKind = "state"
-	MismatchGroup   MismatchKind = "group"
-	MismatchUnbound MismatchKind = "unbound"
-)
-
-// Mismatch is one mismatch of a memory.
-type Mismatch struct {
-	Kind       MismatchKind
-	Topic      string // the re-created one; for a group, the state topic
-	Remembered string // ID of the topic, or name of the group
-	Now        string
-}
 
 // Binding has the topics and the group that a partition's memory must belong to.
 type Binding struct {
@@ -50,33 +30,33 @@ type Evidence struct {
 }
 
 // Mismatches returns all mismatches of a partition's memory. It is pure.
-func (b *Binding) Mismatches(known Evidence) []Mismatch {
+func (b *Binding) Mismatches(known Evidence) []retrytopics.Mismatch {
 	cp := known.Checkpoint
 	switch {
 	case cp == nil && known.Sealed:
-		return []Mismatch{{MismatchState, b.State, "", b.Group}}
+		return []retrytopics.Mismatch{mismatch(retrytopics.MismatchState, b.State, "", b.Group)}
 	case cp == nil && known.Remembers && !known.Committed:
-		return []Mismatch{{MismatchUnbound, b.Source, "", b.Group}}
+		return []retrytopics.Mismatch{mismatch(retrytopics.MismatchUnbound, b.Source, "", b.Group)}
 	case cp == nil:
 		return nil
 	}
-	var all []Mismatch
+	var all []retrytopics.Mismatch
 	if cp.Group != b.Group {
-		all = append(all, Mismatch{MismatchGroup, b.State, cp.Group, b.Group})
+		all = append(all, mismatch(retrytopics.MismatchGroup, b.State, cp.Group, b.Group))
 	}
 	for _, topic := range slices.Sorted(maps.Keys(cp.Positions)) {
 		id, known := b.IDs[topic]
 		if !known || !cp.Positions[topic].ID.Differs(id) {
 			continue
 		}
-		kind := MismatchTier
+		kind := retrytopics.MismatchTier
 		if topic == b.Source {
-			kind = MismatchSource
+			kind = retrytopics.MismatchSource
 		}
-		all = append(all, Mismatch{kind, topic, cp.Positions[topic].ID.String(), id.String()})
+		all = append(all, mismatch(kind, topic, cp.Positions[topic].ID.String(), id.String()))
 	}
 	if id := b.IDs[b.Ledger]; b.Ledger != "" && cp.Ledger.Differs(id) {
-		all = append(all, Mismatch{MismatchLedger, b.Ledger, cp.Ledger.String(), id.String()})
+		all = append(all, mismatch(retrytopics.MismatchLedger, b.Ledger, cp.Ledger.String(), id.String()))
 	}
 	return all
 }
@@ -114,28 +94,32 @@ type Committed struct {
 }
 
 // has reports whether all contains a mismatch of a kind.
-func has(all []Mismatch, kind MismatchKind) bool {
-	return slices.ContainsFunc(all, func(m Mismatch) bool { return m.Kind == kind })
+func mismatch(kind retrytopics.MismatchKind, topic, remembered, now string) retrytopics.Mismatch {
+	return retrytopics.Mismatch{Kind: kind, Topic: topic, Remembered: remembered, Now: now}
+}
+
+func has(all []retrytopics.Mismatch, kind retrytopics.MismatchKind) bool {
+	return slices.ContainsFunc(all, func(m retrytopics.Mismatch) bool { return m.Kind == kind })
 }
 
 // Adopt returns the checkpoint from which a partition starts again. marks are the group's commits, ledgerEnd is the
 // current end of its ledger partition. It is pure.
-func (b *Binding) Adopt(cp *statetopic.Checkpoint, all []Mismatch, marks map[string]offsets.Commit, was Committed, ledgerEnd int64) *statetopic.Checkpoint {
+func (b *Binding) Adopt(cp *statetopic.Checkpoint, all []retrytopics.Mismatch, marks map[string]offsets.Commit, was Committed, ledgerEnd int64) *statetopic.Checkpoint {
 	if cp == nil { // only the commits are left, and the topics they belong to are unknown
 		cp = b.Next(&statetopic.Checkpoint{Generation: was.Now, Same: was.Same}, marks)
 	}
 	next := b.Next(cp, nil)
-	if has(all, MismatchLedger) {
+	if has(all, retrytopics.MismatchLedger) {
 		next.LedgerFrom, next.ScaleFrom = 0, 0
 	}
-	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
+	if has(all, retrytopics.MismatchSource) || has(all, retrytopics.MismatchState) || has(all, retrytopics.MismatchUnbound) {
 		next.Generation++ // events from now on are newer than everything in the memory
 		next.Same++
-		if !has(all, MismatchState) || !was.Source {
+		if !has(all, retrytopics.MismatchState) || !was.Source {
 			next.Same = 0
 		}
 	}
-	if has(all, MismatchSource) || has(all, MismatchUnbound) {
+	if has(all, retrytopics.MismatchSource) || has(all, retrytopics.MismatchUnbound) {
 		next.LedgerFrom = ledgerEnd
 	}
 	for topic, p := range cp.Positions {
@@ -148,8 +132,8 @@ func (b *Binding) Adopt(cp *statetopic.Checkpoint, all []Mismatch, marks map[str
 
 // Loosened returns new states for the keys that wait in strict order when a retry topic is lost: the record whose turn
 // it is may be gone. The remaining records are ordered by their versions.
-func (p *Partition) Loosened(all []Mismatch) map[string]keyorder.State {
-	if !has(all, MismatchTier) {
+func (p *Partition) Loosened(all []retrytopics.Mismatch) map[string]keyorder.State {
+	if !has(all, retrytopics.MismatchTier) {
 		return nil
 	}
 	keys := map[string]keyorder.State{}

@@ -1,0 +1,14 @@
+package engine
+
+import (
+	"time"
+)
+
+// Hurry makes the engine repeat its background work, failed transactions and failed sessions after d. Call it before Run.
+func (e *Engine) Hurry(d time.Duration) {
+	e.in.Intervals.Look, e.in.Intervals.Purge, e.in.Intervals.Restart = d, d, d
+	e.in.Health.First = d
+}
+
+// RejoinWithin makes the group wait for the engine in a rebalance for d. Call it before Run.
+func (e *Engine) RejoinWithin(d time.Duration) { e.in.Intervals.Rejoin = d }

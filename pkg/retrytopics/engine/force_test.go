@@ -1,0 +1,245 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
+
+// forcing is a pipeline in which one event dies and is put back after newer ones.
+type forcing struct {
+	*broker
+	cfg  retrytopics.Config
+	took []string // "value outcome", with the reason of what is delivered for another one than the usual
+	fail map[string]error
+}
+
+// newForcing fails what is named in fail, and takes the number behind the slash for the version when versioned.
+func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
+	t.Helper()
+	f := &forcing{broker: newBroker(t), fail: map[string]error{}}
+	f.cfg = f.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := hashed(ctx, r)
+		if _, n, ok := strings.Cut(string(r.Value), "/"); ok && versioned {
+			v, _ := strconv.ParseInt(n, 10, 64)
+			result.Version = &v
+		}
+		if failure := f.fail[fmt.Sprintf("%s %d", r.Value, r.Attempt)]; failure != nil {
+			return retrytopics.Result{Identity: result.Identity, Version: result.Version}, failure
+		}
+		return result, err
+	}, mode)
+	f.cfg.Ordering.Versioned, f.cfg.Dedupe.Window = versioned, time.Hour
+	f.cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
+		for i := range es {
+			d := es[i].Decision
+			text := string(es[i].Record.Value) + " " + string(d.Outcome)
+			if d.Reason == policy.ReasonForced {
+				text += " by force"
+			}
+			f.took = append(f.took, text)
+		}
+	}
+	return f
+}
+
+// takes lets an engine, which was just started, finish these records.
+func (f *forcing) takes(records ...*kgo.Record) {
+	f.t.Helper()
+	f.produce(records...)
+	f.drain(f.engine(f.cfg))
+}
+
+func (f *forcing) sends(values ...string) {
+	f.t.Helper()
+	for _, v := range values {
+		f.produce(&kgo.Record{Key: []byte("k"), Value: []byte(v)})
+	}
+	f.drain(f.engine(f.cfg))
+}
+
+// letters puts all dead letters back as the replayer does.
+func (f *forcing) letters(force bool) []*kgo.Record {
+	f.t.Helper()
+	var back []*kgo.Record
+	for i, l := range f.read(source + ".dlq") {
+		headers := []kgo.RecordHeader{
+			{Key: header.KeyDeadLetterID, Value: []byte(headerOf(l, header.KeyDeadLetterID))},
+			{Key: header.KeySource, Value: []byte(headerOf(l, header.KeySource))},
+			{Key: header.KeyReplayID, Value: fmt.Appendf(nil, "r%d", i)}, {Key: header.KeyReplayCount, Value: []byte("1")},
+		}
+		if force {
+			headers = append(headers, kgo.RecordHeader{Key: header.KeyForceVersion, Value: []byte("true")})
+		}
+		back = append(back, &kgo.Record{Key: l.Key, Value: l.Value, Headers: headers})
+	}
+	return back
+}
+
+func (f *forcing) replays(force bool) {
+	f.t.Helper()
+	f.takes(f.letters(force)...)
+}
+
+func (f *forcing) want(took ...string) {
+	f.t.Helper()
+	expect.That(f.t, slices.Equal(f.took, took), "got  %q\nwant %q", f.took, took)
+	f.took = nil
+}
+
+var badRow = fmt.Errorf("bad row")
+
+// S4-8: a forced replay takes effect over newer data; what is newer than that data wins again, what lies between stays
+// superseded, and the same replay once more says what stands there already.
+func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
+		t.Run(string(mode), func(t *testing.T) {
+			f := newForcing(t, mode, true)
+			f.fail["k/2 1"] = badRow
+			f.sends("k/2", "k/5")
+			f.want("k/2 dead_lettered", "k/5 delivered")
+			delete(f.fail, "k/2 1")
+			f.replays(false)
+			f.want("k/2 superseded")
+			f.replays(true)
+			f.want("k/2 delivered by force")
+			f.replays(true)
+			f.want("k/2 duplicate")
+			between := "k/4 superseded"
+			if mode == retrytopics.OrderStrict { // which guards replays alone
+				between = "k/4 delivered"
+			}
+			f.sends("k/4", "k/5", "k/6")
+			f.want(between, "k/5 delivered", "k/6 delivered")
+		})
+	}
+}
+
+// S4-8: a superseded dead letter can be reopened and put back at any time. As long as it can, the newest event of its key is
+// remembered, also when the ledger has forgotten it, so that only force lets the dead letter take effect.
+func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
+		t.Run(string(mode), func(t *testing.T) {
+			f := newForcing(t, mode, true)
+			f.fail["k/2 1"] = badRow
+			f.sends("k/5") // before the dead letter died: only the ledger knows of it
+			f.sends("k/2")
+			f.want("k/5 delivered", "k/2 dead_lettered")
+			replay := func(force bool) { f.takes(f.letters(force)[0]) }
+			replay(false)
+			f.want("k/2 dead_lettered")
+			delete(f.fail, "k/2 1")
+			replay(false)
+			f.want("k/2 superseded")
+			f.cfg.Dedupe.Window = time.Nanosecond // a day later
+			replay(false)
+			f.want("k/2 superseded")
+			replay(true)
+			f.want("k/2 delivered by force")
+			left := compacted(f.read(source + ".state"))
+			expect.That(t, len(left) == 0, "the state still knows %v", left)
+		})
+	}
+}
+
+func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, false)
+	f.fail["k/a 1"], f.fail["k/w 1"] = badRow, unavailable
+	f.sends("k/a", "k/b")
+	delete(f.fail, "k/a 1")
+	f.took = nil
+	// w came before the replay and waits until after it; n came behind it.
+	f.takes(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.letters(true)...)...)
+	f.want("k/w retried", "k/a delivered by force", "k/w superseded")
+	f.sends("k/n")
+	f.want("k/n delivered")
+	left := compacted(f.read(source + ".state"))
+	expect.That(t, len(left) == 0, "the state still knows %v", left)
+}
+
+// The flag goes through the tiers with the place of the replay: a retry overwrites what was there when it was put back, and
+// not what came behind it meanwhile.
+func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.fail["k/2 1"] = badRow
+	f.sends("k/2", "k/5")
+	f.fail["k/2 1"], f.fail["k/2 2"], f.took = unavailable, unavailable, nil
+	f.replays(true)
+	f.want("k/2 retried", "k/2 retried", "k/2 delivered by force")
+	delete(f.fail, "k/2 2")
+	f.sends("k/7")
+	f.takes(append(f.letters(true), &kgo.Record{Key: []byte("k"), Value: []byte("k/8")})...)
+	f.want("k/7 delivered", "k/2 retried", "k/8 delivered", "k/2 superseded")
+}
+
+// A dead letter that dies again comes without the flag: it was said of one replay. Its next replay is held to its version.
+func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.fail["k/2 1"] = badRow
+	f.sends("k/2", "k/5")
+	f.replays(true)
+	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
+	dead := f.read(source + ".dlq")
+	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
+	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource)+headerOf(dead[1], header.KeyReplayGeneration), "", "the letter still")
+	delete(f.fail, "k/2 1")
+	f.takes(f.letters(false)[1])
+	f.want("k/2 superseded")
+	f.takes(f.letters(true)[1])
+	f.want("k/2 delivered by force")
+}
+
+// Of the header alone nothing is believed; one that cannot be read is a failure, never a flag that is not set.
+func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.sends("k/5")
+	f.produce(
+		&kgo.Record{Key: []byte("k"), Value: []byte("k/2"), Headers: []kgo.RecordHeader{{Key: header.KeyForceVersion, Value: []byte("true")}}},
+		&kgo.Record{Key: []byte("k"), Value: []byte("k/9"), Headers: []kgo.RecordHeader{{Key: header.KeyForceVersion, Value: []byte("maybe")}}})
+	f.drain(f.engine(f.cfg))
+	f.want("k/5 delivered", "k/2 superseded", "k/9 dead_lettered")
+	expect.Equal(t, headerOf(f.read(source + ".dlq")[0], header.KeyErrorCode), "malformed_header", "code")
+}
+
+// Engines are stopped in the middle of forced replays again and again: each takes effect once, and once only.
+func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
+	const keys = 60
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	for i := range keys {
+		for _, v := range []int{2, 5} {
+			f.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d", i), Value: fmt.Appendf(nil, "k%d/%d", i, v)})
+		}
+		f.fail[fmt.Sprintf("k%d/2 1", i)] = badRow
+	}
+	f.drain(f.engine(f.cfg))
+	for i := range keys {
+		delete(f.fail, fmt.Sprintf("k%d/2 1", i))
+		if i%2 == 0 {
+			f.fail[fmt.Sprintf("k%d/2 1", i)] = unavailable
+		}
+	}
+	f.produce(f.letters(true)...)
+	for _, after := range []int{5, 20, 40} {
+		f.interrupted(f.cfg, after)
+	}
+	f.drain(f.engine(f.cfg))
+	got := numbers(t, f.read(output))
+	for k, ns := range got {
+		expect.That(t, slices.Equal(ns, []int{5, 2}), "%s took effect as %v, want the newer event and then, once, the forced one", k, ns)
+	}
+	expect.That(t, len(got) == keys, "%d keys, want %d", len(got), keys)
+}

@@ -1,0 +1,366 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
+
+// outage is a dependency behind a breaker. A call that finds it down opens the breaker for the cooldown. It is up again after four
+// calls, once the test has seen records held.
+type outage struct {
+	mu       sync.Mutex
+	cooldown time.Duration
+	seen     bool      // the test has seen records held
+	open     time.Time // no call before
+	calls    int       // that reached the dependency while it was down
+}
+
+func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	o.mu.Lock()
+	now := time.Now()
+	down := o.calls < 4 || !o.seen
+	refused := now.Before(o.open)
+	if down && !refused {
+		o.calls++
+		o.open = now.Add(o.cooldown)
+	}
+	at := o.open
+	o.mu.Unlock()
+	if down || refused {
+		return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "places", RetryAt: at}
+	}
+	return copied(ctx, r)
+}
+
+func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 400)...)
+	o := &outage{cooldown: 300 * time.Millisecond}
+	cfg := b.ordered(o.handle, retrytopics.OrderStrict)
+	cfg.Limits.HeldRecords = 200
+	var most retrytopics.Stats
+	var running *engine.Engine
+	outcomes := map[string]int{}
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
+		for _, e := range es {
+			outcomes[fmt.Sprint(e.Decision.Outcome, " attempt ", e.Record.Attempt)]++
+		}
+	}
+	running = b.engine(cfg)
+	watch, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for tick := time.NewTicker(20 * time.Millisecond); watch.Err() == nil; <-tick.C {
+			if s := running.Stats(); len(s.Held) > 0 && (len(most.Held) == 0 || s.Held[0].Records > most.Held[0].Records) {
+				most = s
+				o.mu.Lock()
+				o.seen = true
+				o.mu.Unlock()
+			}
+		}
+	})
+	b.drain(running)
+	stop()
+	wg.Wait()
+	expect.Equal(t, fmt.Sprint(outcomes), "map[delivered attempt 1:400]", "outcomes")
+	expect.That(t, len(most.Held) == 1 && most.Held[0].Dependency == "places" && most.Held[0].Records != 0, "held %+v", most.Held)
+	b.inOrder(400)
+}
+
+func TestEngine_atLeastOnceDeliversWithoutTransactions(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 300)...)
+	cfg := b.ordered(flaky(0.2), retrytopics.OrderStrict)
+	cfg.Delivery = retrytopics.AtLeastOnce
+	b.drain(b.engine(cfg))
+	b.inOrder(300)
+}
+
+// tally counts committed events by outcome and attempt.
+type tally struct {
+	mu sync.Mutex
+	n  map[policy.Outcome]int
+	// second counts the events of attempts beyond the first.
+	second int
+}
+
+func (c *tally) add(events []*retrytopics.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[policy.Outcome]int{}
+	}
+	for _, e := range events {
+		c.n[e.Decision.Outcome]++
+		if e.Record.Attempt > 1 {
+			c.second++
+		}
+	}
+}
+
+func (c *tally) of(o policy.Outcome) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[o]
+}
+
+// The failure that holds the engine, and those of attempts that run at that moment, count for nothing; what succeeds
+// meanwhile is committed. Nothing of it changes when the instance is replaced.
+func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 400)...)
+	var fixed atomic.Bool
+	var met sync.Map // keys; the first event of each succeeds, so that there is something to commit
+	bad := errors.New("nobody fixes this by waiting")
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		key := string(r.Key)
+		if _, again := met.LoadOrStore(key, true); again && !fixed.Load() && (key == "k3" || key == "k7") {
+			return retrytopics.Result{}, map[bool]error{true: bad, false: unavailable}[key == "k3"]
+		}
+		return copied(ctx, r)
+	}, retrytopics.OrderStrict)
+	count := &tally{}
+	cfg.Hooks.OnCommit = count.add
+	var e *engine.Engine
+	var failures atomic.Int64
+	cfg.Hooks.OnFailure = func(event *retrytopics.Event) {
+		failures.Add(1)
+		e.Hold("stopped by a gate: " + string(event.Failure.Code))
+	}
+	e = b.engine(cfg)
+	ctx, stop := b.runs(e)
+	b.until(ctx, func() bool { return failures.Load() > 0 && count.of(policy.OutcomeDelivered) > 0 })
+	stop()
+	got := count.n
+	expect.That(t, len(got) == 1 && count.second == 0, "outcomes while held: %v", got)
+	fixed.Store(true)
+	after := &tally{}
+	cfg.Hooks.OnCommit = after.add
+	b.drain(b.engine(cfg))
+	sum := count.of(policy.OutcomeDelivered) + after.of(policy.OutcomeDelivered)
+	expect.That(t, sum == 400 && len(after.n) == 1 && after.second == 0, "%d deliveries in all; after the restart %v", sum, after.n)
+	b.inOrder(400)
+	expect.Equal(t, len(b.read(source+".dlq")), 0, "dead letters")
+}
+
+// What waits in a tier waits on, also when it is due, and goes on without another attempt spent.
+func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(50)...)
+	f := &failing{n: 1, err: unavailable}
+	cfg := b.config(f.handle)
+	cfg.Retries.Tiers[0].Delay = 300 * time.Millisecond
+	cfg.Retries.Tiers[1].Delay, cfg.Retries.Tiers[2].Delay = time.Second, 2*time.Second
+	count := &tally{}
+	cfg.Hooks.OnCommit = count.add
+	e := b.engine(cfg)
+	ctx, _ := b.runs(e)
+	b.until(ctx, func() bool { return count.of(policy.OutcomeRetried) == 50 })
+	e.Hold("held")
+	// Records of the tier that ran at that moment may end; what is due after it does not begin.
+	b.until(ctx, func() bool {
+		s := e.Stats()
+		return s.Tiers[0].Waiting+int64(count.of(policy.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
+	})
+	e.Resume()
+	b.until(ctx, func() bool { return count.of(policy.OutcomeDelivered) == 50 })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, began := range f.began {
+		expect.That(t, len(began) == 2, "%d attempts at %s, want 2", len(began), key)
+	}
+}
+
+// A topic that the engine may not write to any more stops it within three attempts, with a reason that names the operation and the
+// topic. No handler runs again for a record whose result is at hand, and once the permission is back the engine goes on by itself.
+func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var calls sync.Map
+	var most atomic.Int64
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		n, _ := calls.LoadOrStore(string(r.Value), new(atomic.Int64))
+		if v := n.(*atomic.Int64).Add(1); v > most.Load() {
+			most.Store(v)
+		}
+		return copied(ctx, r)
+	}, retrytopics.OrderLatestWins)
+	cfg.Dedupe.Window = time.Hour
+	cfg.Client.Principal = "User:pipeline"
+	var aborted atomic.Int64
+	var e *engine.Engine
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
+		if _, yes := e.Blocked(); !committed && !yes {
+			aborted.Add(1)
+		}
+	}
+	e = b.engine(cfg)
+	ctx, end := b.runs(e)
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
+	b.produce(numbered("more", 500)...)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	blocked, _ := e.Blocked()
+	for _, word := range []string{"User:pipeline", "Write", "topic " + output} {
+		expect.That(t, strings.Contains(blocked.Reason, word), "the reason does not say %q: %s", word, blocked.Reason)
+	}
+	expect.Equal(t, aborted.Load(), 3, "aborted transactions until the engine was blocked")
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 520 })
+	_, yes := e.Blocked()
+	expect.That(t, !yes, "it commits and is blocked")
+	expect.That(t, most.Load() == 1, "a handler ran %d times for one record", most.Load())
+	end()
+}
+
+// What never is allowed ends a run at once: a bounded one does not wait for somebody to give a permission, and neither does one that has
+// never committed anything.
+func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	e := b.engine(b.config(copied))
+	b.produce(events(5)...)
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.TransactionalIDAuthorizationFailed, Count: -1})
+	err := e.Run(t.Context())
+	expect.That(t, err != nil && strings.Contains(err.Error(), "Write transactional id g-one"), "error %v", err)
+}
+
+// An engine that never was allowed to write results stays and waits: after its end, a restart would call the handlers again. A bounded run
+// ends.
+func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var calls atomic.Int64
+	e := b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		calls.Add(1)
+		return copied(ctx, r)
+	}))
+	e.Hurry(50 * time.Millisecond)
+	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
+	ctx, end := b.runs(e)
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return denied.Hits() > 5 }) // a new session has tried, too
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	expect.Equal(t, calls.Load(), 20, "calls for 20 records")
+	end()
+}
+
+func numbered(prefix string, n int) []*kgo.Record {
+	records := events(n)
+	for _, r := range records {
+		r.Key = append([]byte(prefix), r.Key...)
+		r.Value = append([]byte(prefix), r.Value...)
+	}
+	return records
+}
+
+// A group that does not take the offsets aborts transactions without any record being refused. One such abort is what a rebalance
+// does; in a row they are a loop, and end as other trouble does: with pauses, and with a reason.
+func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	cfg := b.ordered(copied, retrytopics.OrderLatestWins)
+	var aborted atomic.Int64
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
+		if !committed {
+			aborted.Add(1)
+		}
+	}
+	e := b.engine(cfg)
+	ctx, end := b.runs(e)
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	aborted.Store(0)
+	refused := fails(cluster, kmsg.TxnOffsetCommit, "", kerr.IllegalGeneration)
+	b.produce(numbered("more", 100)...)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	n := aborted.Load()
+	expect.That(t, n <= 4, "%d aborted transactions until the engine was blocked", n)
+	blocked, _ := e.Blocked()
+	expect.That(t, strings.Contains(blocked.Reason, "group g"), "the reason does not name the group: %s", blocked.Reason)
+	refused.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 120 })
+	end()
+}
+
+// afterDeniedRead runs an engine until a missing Read of its source has blocked it, gives the permission back, and calls then.
+func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *engine.Engine)) {
+	t.Helper()
+	b, cluster := newBrokerOf(t)
+	e := b.engine(b.config(copied))
+	e.Hurry(50 * time.Millisecond)
+	ctx, end := b.runs(e)
+	b.produce(numbered("first", 1)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	denied := fails(cluster, kmsg.Fetch, source, kerr.TopicAuthorizationFailed)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	denied.Remove()
+	then(ctx, b, e)
+	end()
+}
+
+// S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
+// that it could commit.
+func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
+	afterDeniedRead(t, func(ctx context.Context, b *broker, e *engine.Engine) {
+		b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
+	})
+}
+
+// S4-15: an engine that may not read its source for some sessions is blocked with nothing to commit. It goes on by itself once
+// the permission is back.
+func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
+	afterDeniedRead(t, func(ctx context.Context, b *broker, e *engine.Engine) {
+		b.produce(numbered("second", 1)...)
+		b.until(ctx, func() bool { return len(b.read(output)) == 2 })
+		blocked, yes := e.Blocked()
+		expect.That(t, !yes, "it commits and is blocked: %+v", blocked)
+	})
+}
+
+// S4-15: a session that breaks while handlers run lets them come to their end. The next one takes what they made: no service is asked
+// twice since a topic could not be read for a moment.
+func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var asked atomic.Int64
+	refused := make(chan struct{})
+	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if asked.Add(1) == 1 {
+			return copied(ctx, r) // an engine that never committed anything ends when it may not read
+		}
+		<-refused
+		select {
+		case <-time.After(100 * time.Millisecond): // that its service takes to answer
+			return copied(ctx, r)
+		case <-ctx.Done():
+			return retrytopics.Result{}, ctx.Err()
+		}
+	})
+	e := b.engine(cfg)
+	ctx, end := b.runs(e)
+	b.produce(numbered("first", 1)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	b.produce(numbered("second", 1)...)
+	b.until(ctx, func() bool { return asked.Load() == 2 })
+	denied := fails(cluster, kmsg.Fetch, source, kerr.TopicAuthorizationFailed)
+	b.until(ctx, func() bool { return denied.Hits() > 0 })
+	close(refused)
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 2 })
+	end()
+	expect.Equal(t, asked.Load(), 2, "the handler was asked")
+}

@@ -1,0 +1,33 @@
+package retrytopics
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
+
+// FormerTier is a topic that is named like a tier of the pipeline but is not configured.
+type FormerTier struct {
+	policy.Tier
+	Partitions int
+	ID         [16]byte
+}
+
+// TierDelay is the inverse of TierTopic: it returns the delay in a topic's name. ok is false for a topic that is not
+// named like a tier with this prefix.
+func TierDelay(prefix, topic string) (delay time.Duration, ok bool) {
+	return topics.Delay(prefix, topic)
+}
+
+// FormerTiers lists the topics that are named like a tier with this prefix and are not in known, by delay. all are the
+// topics of the cluster. Topics that the client must not describe are missing.
+func FormerTiers(prefix string, known []string, all kadm.TopicDetails) []FormerTier {
+	var former []FormerTier
+	for _, f := range topics.FormerAmong(prefix, known, all) {
+		former = append(former, FormerTier(f))
+	}
+	return former
+}

@@ -1,0 +1,193 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/instance"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/partition"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
+
+// clearing is a committer whose clear fails after a look at the session.
+type clearing struct {
+	kafka.Committer
+	look func()
+}
+
+var errClear = errors.New("cannot clear")
+
+func (c clearing) Clear(context.Context) error {
+	c.look()
+	return errClear
+}
+
+// While the turn after a rebalance is under way, its partitions have no memory yet: a bounded run does not end there.
+func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
+	var settled []bool
+	s := &Session{hasAssignment: true}
+	look := func() { settled = append(settled, s.Settled()) }
+	s.Committer = clearing{look: look}
+	look()
+	s.rebalanced = true
+	look()
+	_, err := s.afterRebalance(t.Context())
+	must.That(t, errors.Is(err, errClear), "%v", err)
+	look()
+	for i, want := range []bool{true, false, false, false} {
+		if settled[i] != want {
+			t.Errorf("settled %v", settled)
+			break
+		}
+	}
+}
+
+// S4-10: a gap is what lies between the position and the start of the log, without what a former owner has finished there. It is
+// found once, by a fetch or by a look, and counts when the position has passed over it.
+func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		committed int64
+		restored  []offsets.Span
+		began     int64 // where the log started at the first look; -1: not looked yet
+		taken     []int64
+		start     int64
+		lost      []retrytopics.Loss
+		next      int64
+		passed    bool
+	}{
+		{"no gap", 10, nil, -1, nil, 10, nil, 10, false},
+		{"a log that starts before the position", 10, nil, -1, nil, 4, nil, 10, false},
+		{"a gap", 10, nil, -1, nil, 13, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 10, To: 13, Records: 3}}, 13, true},
+		{"a gap with finished records", 10, []offsets.Span{{First: 11, Last: 11}, {First: 20, Last: 22}}, -1, nil, 21, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 10, To: 21, Records: 9}}, 21, true},
+		{"only finished records are gone", 10, []offsets.Span{{First: 10, Last: 12}}, -1, nil, 13, nil, 13, false},
+		{"behind taken records", 10, nil, -1, []int64{10, 11}, 15, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 12, To: 15, Records: 3}}, 10, false},
+		{"no commit and a start that is not 0", -1, nil, -1, nil, 7, nil, -1, false},
+		{"no commit, deleted since", -1, nil, 2, nil, 7, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 2, To: 7, Records: 5}}, 7, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := instance.New(must.Get(retrytopics.Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: retrytopics.Membership{Instance: "i"}, Handler: nothing}.Complete())(t))
+			s := offline(t.Context(), in, 4096)
+			l := must.Get(partition.New(partition.ID{Topic: "t", Partition: 0}, schedule.Source, partition.NewState(new(instance.Instance), 0), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
+			s.partitions[l.ID] = l
+			for _, at := range c.taken {
+				l.Window.Add(at)
+			}
+			l.Began = c.began
+			l.Starts(c.start)
+			s.skipGaps()
+			expect.That(t, !s.skipGaps(), "the gap is found again")
+			s.arrive(l, &kgo.FetchPartition{LogStartOffset: c.start, Records: []*kgo.Record{{Offset: c.start}}})
+			expect.That(t, slices.Equal(s.losses, c.lost) && l.Window.Next() == c.next, "losses %v at %d, want %v at %d", s.losses, l.Window.Next(), c.lost, c.next)
+			passed := s.passed()
+			expect.That(t, (len(passed) > 0) == c.passed, "passed over %v", passed)
+		})
+	}
+}
+
+// S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
+func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
+	t.Parallel()
+	in := instance.New(must.Get(retrytopics.Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: retrytopics.Membership{Instance: "i"}, Handler: nothing}.Complete())(t))
+	s := offline(t.Context(), in, 4096)
+	l := must.Get(partition.New(partition.ID{Topic: "t", Partition: 0}, schedule.Source, partition.NewState(new(instance.Instance), 0), offsets.Commit{Offset: 5}))(t)
+	for _, f := range []struct{ start, first int64 }{
+		{0, 6},   // an offset without a record is no gap
+		{9, 8},   // the start has moved on since the records were read
+		{12, 30}, // nor are offsets without records behind the start
+	} {
+		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
+		l.Window.Add(f.first)
+	}
+	want := []retrytopics.Loss{{Topic: "t", Partition: 0, From: 7, To: 8, Records: 1}, {Topic: "t", Partition: 0, From: 9, To: 12, Records: 3}}
+	expect.That(t, slices.Equal(s.losses, want), "got %v, want %v", s.losses, want)
+}
+
+// finished makes one attempt in a context and keeps its result as a session that ends does.
+func finished(ctx context.Context, t *testing.T, handler retrytopics.Handler) *Session {
+	t.Helper()
+	s := unconnected(t, retrytopics.Config{Handler: handler})
+	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
+	one := partition.TaskOf(s.Sched.Next())
+	w := s.in.Attempts.NewWorker(s.Sched.Counts)
+	held, undone := w.Attempt(ctx, &one.Task)
+	must.That(t, held == nil && !undone, "the attempt does not count")
+	s.keepResults([]*partition.Task{one})
+	return s
+}
+
+// S4-15: a handler that fails since its partition goes away has said nothing about the record. It must not cost an attempt later.
+func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := finished(ctx, t, func(ctx context.Context, _ *retrytopics.Record) (retrytopics.Result, error) {
+		cancel()
+		<-ctx.Done()
+		return retrytopics.Result{}, ctx.Err()
+	})
+	_, kept := s.in.Results.Pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+	expect.That(t, !kept, "the cancelled attempt is kept as a failure")
+}
+
+// What a handler closed for the state of its key, or had no time for, is judged again. Everything else that it said is kept.
+func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		result retrytopics.Result
+		err    error
+		kept   bool
+	}{
+		{"delivered", retrytopics.Result{}, nil, true},
+		{"filtered", retrytopics.Result{Close: policy.OutcomeFiltered}, nil, true},
+		{"failed", retrytopics.Result{}, errors.New("503"), true},
+		{"ran out of time", retrytopics.Result{}, fmt.Errorf("get: %w", context.DeadlineExceeded), false},
+		{"duplicate", retrytopics.Result{Close: policy.OutcomeDuplicate}, nil, false},
+		{"superseded", retrytopics.Result{Close: policy.OutcomeSuperseded}, nil, false},
+	} {
+		s := finished(t.Context(), t, func(context.Context, *retrytopics.Record) (retrytopics.Result, error) { return c.result, c.err })
+		_, kept := s.in.Results.Pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+		expect.Equal(t, kept, c.kept, c.name)
+	}
+}
+
+// counting is a committer that begins nothing, and counts who asked.
+type counting struct {
+	kafka.Committer
+
+	begun int
+}
+
+var errNotBegun = errors.New("no transaction here")
+
+func (c *counting) Begin() error {
+	c.begun++
+	return errNotBegun
+}
+
+// A transaction that carries nothing makes the client hold its lock for half a second, and the next one waits for it. So none is
+// begun, though a position may have moved and was committed since.
+func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
+	t.Parallel()
+	s, counted := unconnected(t, retrytopics.Config{Handler: nothing}), &counting{}
+	s.Committer, s.lazy = counted, true
+	err := s.commit(t.Context())
+	expect.That(t, err == nil && counted.begun == 0, "%d transactions begun (%v), want none", counted.begun, err)
+	expect.That(t, !s.lazy, "the next turn tries again")
+	s.partitions[partition.ID{Topic: "in", Partition: 0}].Window.Pass(0) // the position moves
+	err = s.commit(t.Context())
+	expect.That(t, errors.Is(err, errNotBegun) && counted.begun == 1, "%d transactions begun (%v), want one", counted.begun, err)
+}
