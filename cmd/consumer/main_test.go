@@ -105,7 +105,7 @@ func TestValidate_S0_2_namesLineColumnAndWhatToDoForEveryFault(t *testing.T) {
 	name := file(t, "pipeline:\n  id: a b\n  retry_policy:\n    max_attempts: 0\n")
 	_, _, stderr := call("validate", "-c", name)
 	for _, want := range []string{name + ":2:7: pipeline.id", name + ":4:19: pipeline.retry_policy.max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
-		expect.That(t, strings.Contains(stderr, want), "no word of %s in:\n%s", want, stderr)
+		expect.That(t, strings.Contains(stderr, want), "%s is missing in:\n%s", want, stderr)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 		ended := s.within(10*time.Second, &said)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		must.That(t, left.Load() == 0, "it left before it was told to stop")
+		must.That(t, left.Load() == 0, "exited before the signal")
 		s.cancel(signalError{syscall.SIGTERM})
 		time.Sleep(10*time.Second - time.Millisecond)
 		synctest.Wait()
@@ -259,7 +259,7 @@ func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
 		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
 		expect.That(t, err == nil && level.Level() == c.before, "%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)
 		reloads := fileLevel(cmd, level, cfg) != nil
-		expect.That(t, level.Level() == c.then && reloads == c.reloads, "%v: goes on at %v, want %v; a reload may set it: %v", c.args, level.Level(), c.then, reloads)
+		expect.That(t, level.Level() == c.then && reloads == c.reloads, "%v: continues at %v, want %v; changed by a reload: %v", c.args, level.Level(), c.then, reloads)
 	}
 }
 

@@ -112,13 +112,13 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 		"a line": feature + "\n", "over several lines": pretty, "a collection": "{\n\"type\": \"FeatureCollection\",\n\"features\": [\n" + feature + "\n]\n}\n",
 		"a sequence": "\x1e" + pretty + "\n", "gzip": packed.String(), "a byte order mark": "\xef\xbb\xbf" + feature,
 	} {
-		from, made := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "pipeline.yaml")
+		from, generated := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "pipeline.yaml")
 		must.Do(t, os.WriteFile(from, []byte(in), 0o600))
-		if code, _, stderr := called(t, "init", from, "--out", made); code != cli.ExitDone || strings.Contains(stderr, "warning") {
+		if code, _, stderr := called(t, "init", from, "--out", generated); code != cli.ExitDone || strings.Contains(stderr, "warning") {
 			t.Errorf("%s: init: exit %d, %s", name, code, stderr)
 			continue
 		}
-		code, stdout, stderr := filtered(t, in, "-c", made)
+		code, stdout, stderr := filtered(t, in, "-c", generated)
 		expect.That(t, code == cli.ExitDone && stdout == feature+"\n" && stderr == "", "%s: transform: exit %d, %q, %q", name, code, stdout, stderr)
 	}
 }
@@ -291,10 +291,10 @@ func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 	} {
 		got := resumed(tolerance, c.before, c.now)
 		for _, text := range c.says {
-			expect.That(t, strings.Contains(got, text), "%s: does not say %q:\n%s", name, text, got)
+			expect.That(t, strings.Contains(got, text), "%s: %q is missing in:\n%s", name, text, got)
 		}
 		for _, text := range c.not {
-			expect.That(t, !strings.Contains(got, text), "%s: says %q:\n%s", name, text, got)
+			expect.That(t, !strings.Contains(got, text), "%s: unexpected %q in:\n%s", name, text, got)
 		}
 	}
 }

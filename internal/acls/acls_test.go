@@ -125,7 +125,7 @@ func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 		"--bootstrap-server", "a:1,b:2", "--allow-principal=User:CN=o'neil $(id), O=x", "--allow-host=*", "--group=it's $HOME; rm -rf x",
 		"--transactional-id=it's $HOME; rm -rf x-", "--topic=parcels.retry-60s", "prefixed",
 	} {
-		expect.That(t, slices.Contains(words, want), "no word %q among %q", want, words)
+		expect.That(t, slices.Contains(words, want), "%q is not one of %q", want, words)
 	}
 }
 

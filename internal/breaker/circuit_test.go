@@ -57,7 +57,7 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 					}
 					b.Leave(now, pass, end)
 				}
-				expect.That(t, b.Opened() >= 100, "opened %d times only: the history says too little", b.Opened())
+				expect.That(t, b.Opened() >= 100, "opened only %d times, too few for a comparison", b.Opened())
 			})
 		})
 	}

@@ -201,7 +201,7 @@ func TestSecret_prints_as_redacted(t *testing.T) {
 		text := printed(t, s)[how]
 		expect.That(t, strings.Contains(text, redacted), "%s: %s", how, text)
 	}
-	expect.That(t, s.Reveal() == theSecret && (Secret{}).Reveal() == "", "Reveal must give the value, and nothing of the zero Secret")
+	expect.That(t, s.Reveal() == theSecret && (Secret{}).Reveal() == "", "Reveal must return the value, and \"\" for the zero Secret")
 }
 
 func TestCredentials_are_read_when_asked_for(t *testing.T) {

@@ -130,7 +130,7 @@ func TestYAML_loads_again(t *testing.T) {
 		text := must.Get(first.YAML())(t)
 		again := mustParse(t, string(text))
 		a, b := values(first), values(again)
-		expect.That(t, reflect.DeepEqual(a, b), "%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)
+		expect.That(t, reflect.DeepEqual(a, b), "%s changed when it was loaded again\nfirst: %#v\nagain: %#v", path, a, b)
 	}
 }
 
@@ -295,7 +295,7 @@ func checkLegal(t *testing.T, cfg *Config) {
 	Warnings(cfg)
 	text := must.Get(cfg.YAML())(t)
 	_, err := Parse("again.yaml", text, nil)
-	expect.That(t, err == nil, "what was accepted does not load again: %v\n%s", err, text)
+	expect.That(t, err == nil, "an accepted file does not load again: %v\n%s", err, text)
 }
 
 const twoProfiles = `profiles:

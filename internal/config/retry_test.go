@@ -60,7 +60,7 @@ func TestRetryPolicy_given_tiers(t *testing.T) {
 	p := policyOf(t, mandatory+"base_delay_seconds: 5, tiers: [5s, 10m]")
 	expect.That(t, p.MaxDelay() == 10*time.Minute, "a longer last tier raises the default cap: got %v", p.MaxDelay())
 	p = policyOf(t, mandatory+"base_delay_seconds: 5, tiers: [10s, 20s], strategy: exponential, max_delay_seconds: 15")
-	expect.That(t, p.BaseDelay() == 5*time.Second && p.MaxDelay() == 15*time.Second, "with strategy exponential the tiers only hold what the delays ask for: got %v, %v", p.BaseDelay(), p.MaxDelay())
+	expect.That(t, p.BaseDelay() == 5*time.Second && p.MaxDelay() == 15*time.Second, "with the strategy exponential, the tiers must not change the delays: got %v, %v", p.BaseDelay(), p.MaxDelay())
 }
 
 func TestDuration_text(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRules_reach_the_classifier(t *testing.T) {
 	c := classify.New(p.Classification())
 	f := c.Of(&classify.HTTPError{Status: 409})
 	expect.That(t, f.Class == classify.RetryBackoff && f.Category == classify.CategoryConflict, "%+v", f)
-	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503}).Class, classify.Permanent, "an empty list of retryable statuses makes 503 class")
+	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503}).Class, classify.Permanent, "class of 503 with an empty list of retryable statuses")
 }
 
 // The golden file has the warnings for each section of warnings.txt: text that is added to the smallest valid file, or

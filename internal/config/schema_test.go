@@ -256,7 +256,7 @@ func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 			golden(t, strings.TrimSuffix(path, ".yaml")+".golden", faults.Error()+"\n")
 			for _, f := range faults.List {
 				expect.That(t, f.Line >= 1 && f.Column >= 1, "no place: %+v", f)
-				expect.That(t, f.Message != "" && f.Fix != "", "says not what is wrong and what to do: %+v", f)
+				expect.That(t, f.Message != "" && f.Fix != "", "fault without a message or a remedy: %+v", f)
 			}
 			expect.That(t, !strings.Contains(faults.Error(), "hunter2") && !strings.Contains(faults.Error(), "2222"), "a fault shows a secret")
 		})

@@ -230,7 +230,7 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 		})(t.Context(), nil)
 		held, is := errors.AsType[*retrytopics.UnavailableError](err)
 		expect.That(t, is == c.held && errors.Is(err, c.err), "%v became %v", c.err, err)
-		expect.That(t, !is || strings.Contains(held.Error(), "machine") || strings.Contains(held.Error(), "process"), "%v does not say what is lacking", held)
+		expect.That(t, !is || strings.Contains(held.Error(), "machine") || strings.Contains(held.Error(), "process"), "%v does not name the missing resource", held)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 			held, ok := errors.AsType[*retrytopics.UnavailableError](err)
 			must.That(t, ok, "got %v", err)
 			_, err = handle(t.Context(), nil)
-			must.That(t, errors.Is(err, syscall.EMFILE) && errors.As(err, &held) && m.probes == probes+1, "one that failed beside it counts as a probe: %v", err)
+			must.That(t, errors.Is(err, syscall.EMFILE) && errors.As(err, &held) && m.probes == probes+1, "a concurrent failure was counted as a probe: %v", err)
 			wait := time.Until(held.RetryAt)
 			must.That(t, wait >= last && wait <= longestProbe, "probe %d after %s, the one before after %s", probes, wait, last)
 			last = wait
@@ -272,7 +272,7 @@ func TestMeter_S3_7_sharesMeasuredCPUSeconds(t *testing.T) {
 	expect.Equal(t, m.share(1).wattHours, 0, "nothing was spent since watt hours")
 	m.rule.WattsPerCPU = 0
 	got = m.share(1)
-	expect.That(t, !got.measured, "nobody asked: %+v", got)
+	expect.That(t, !got.measured, "measured although it is not configured: %+v", got)
 }
 
 // S4-13: one line per batch of records, and one for the rest. No record is counted twice.
@@ -326,7 +326,7 @@ func TestLimits_S4_12(t *testing.T) {
 		must.That(t, (exceeded != nil) == (c.want != nil), "%v: got %v", name, exceeded)
 		text := (&LimitError{exceeded}).Error()
 		for _, part := range c.want {
-			expect.That(t, strings.Contains(text, part), "%v: no word of %q in: %s", name, part, text)
+			expect.That(t, strings.Contains(text, part), "%v: %q is missing in: %s", name, part, text)
 		}
 	}
 	waited := Summary{Delivered: 3, DeadLettered: 1} // all of them waited in a tier when the run began
@@ -354,7 +354,7 @@ func TestLimits_S4_12(t *testing.T) {
 	expect.That(t, text == nil, "just tolerated: %v", text)
 	cfg := parse(t, "")
 	got := (Limits{MaxDLQRate: &rate}).apply(cfg)
-	expect.That(t, got.Pipeline.Tolerance.MaxDeadLetterRate == rate && cfg.Pipeline.Tolerance.MaxDeadLetterRate != rate, "the limit of a run must stand in place of the file's, for this run only")
+	expect.That(t, got.Pipeline.Tolerance.MaxDeadLetterRate == rate && cfg.Pipeline.Tolerance.MaxDeadLetterRate != rate, "the limit of a run must replace that of the file, for this run only")
 }
 
 // A second instance on a host takes a free metrics port if the port is in use, and logs it. With an explicit address it

@@ -151,7 +151,7 @@ pipeline:
 		for _, w := range line.Waits {
 			waits = append(waits, fmt.Sprintf("%d: %v to %v in %s", w.Attempt, w.Least, w.Most, strings.Join(w.Tiers, " to ")))
 		}
-		expect.That(t, line.Holds == (line.Name() == "io"), "%s: holds the pipeline in the end: %v", line.Name(), line.Holds)
+		expect.That(t, line.Holds == (line.Name() == "io"), "%s: pauses the pipeline in the end: %v", line.Name(), line.Holds)
 		name := line.Name()
 		expect.That(t, slices.Equal(waits, want[name]), "%s:\n got  %q\n want %q", name, waits, want[name])
 	}

@@ -76,7 +76,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 			cfg = parseTolerance(t, c.keys)
 		}
 		f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
-		expect.Equal(t, cfg.Pipeline.Tolerance.HoldsAtOnce(f), c.want, name, "it holds at once")
+		expect.Equal(t, cfg.Pipeline.Tolerance.HoldsAtOnce(f), c.want, name, "pauses at the first failure")
 	}
 }
 
@@ -163,9 +163,9 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	err, n = readAll(c, 1000, 4, header.Control{})
 	var e *transform.Error
 	must.That(t, errors.As(err, &e) && e.Code == classify.CodePrecisionDegraded && n >= 20 && n <= 26, "after %d: %v", n, err)
-	expect.That(t, c.cfg.Pipeline.Tolerance.HoldsAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)), "it does not hold the pipeline")
+	expect.That(t, c.cfg.Pipeline.Tolerance.HoldsAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)), "the pipeline is not paused")
 	for _, part := range []string{"pipeline.tolerance.precision_decimal_threshold", "of the last 100 ordinates", "transform.geometry.round_decimals"} {
-		expect.That(t, strings.Contains(e.Error(), part) || strings.Contains(e.Fix, part), "the message does not say %s: %v; %s", part, e, e.Fix)
+		expect.That(t, strings.Contains(e.Error(), part) || strings.Contains(e.Fix, part), "the message lacks %s: %v; %s", part, e, e.Fix)
 	}
 	err, n = readAll(c, 1000, 4, header.Control{DeadLetterID: "d"})
 	expect.That(t, err == nil, "replayed dead letter %d: %v", n, err)
@@ -334,7 +334,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	err, n := readAll(c, 100, 4, header.Control{})
 	must.That(t, err == nil && !end(50), "the gates are off; point %d below the floor: %v", n, err)
 	now = until
-	expect.That(t, !end(9), "what was counted while they were off counts after it")
+	expect.That(t, !end(9), "failures from the time without gates are still counted")
 	err, n = readAll(c, 100, 4, header.Control{})
 	expect.That(t, err != nil && n >= 20, "the floor is judged from an empty window on; point %d: %v", n, err)
 	expect.That(t, end(1), "they judge again from ten records on")

@@ -117,14 +117,14 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	g.run() // a new consumer continues the chain
 	g.send("origin", `{}`, "osage")
 	g.run()
-	letters := g.read(g.cfg.Topics.DLQ)
-	must.That(t, len(letters) == 3, "%d dead letters", len(letters))
+	deadLetters := g.read(g.cfg.Topics.DLQ)
+	must.That(t, len(deadLetters) == 3, "%d dead letters", len(deadLetters))
 	states := map[string]deadletters.Status{}
 	for _, r := range g.read(g.cfg.Topics.DLQStatus) {
 		s := must.Get(deadletters.ParseState(r.Value))(t)
 		states[s.ID] = s.Status
 	}
-	for _, r := range letters {
+	for _, r := range deadLetters {
 		c := control(t, r)
 		expect.That(t, c.ErrorCode == "governance_denied" && c.Attempt == 1 && states[c.DeadLetterID] == deadletters.Escalated, "%s: %+v is %s", r.Key, c, states[c.DeadLetterID])
 	}
@@ -133,8 +133,8 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	})
 
 	// A replay of a forbidden record is forbidden again, and escalated again.
-	sacred := letters[0]
-	for _, r := range letters {
+	sacred := deadLetters[0]
+	for _, r := range deadLetters {
 		if string(r.Key) == "sacred" {
 			sacred = r
 		}

@@ -24,10 +24,10 @@ func TestReserveInstance_S3_1_names(t *testing.T) {
 	group := t.Name() + "/" + strings.Repeat("long", 60)
 	first, second := takeName(t, group), takeName(t, group)
 	expect.That(t, first.Name == "host" && second.Name == "host-2" && second.Taken == 1, "got %s and %s", first.Name, second.Name)
-	expect.Equal(t, takeName(t, "another group").Name, "host", "another group got name")
+	expect.Equal(t, takeName(t, "another group").Name, "host", "name in another group")
 	must.Do(t, first.Release())
-	expect.Equal(t, takeName(t, group).Name, "host", "after the first ended name")
-	expect.Equal(t, takeName(t, group).Name, "host-3", "beside two name")
+	expect.Equal(t, takeName(t, group).Name, "host", "name after the first one was released")
+	expect.Equal(t, takeName(t, group).Name, "host-3", "name of the third instance")
 }
 
 func TestReserveInstance_S3_1_full(t *testing.T) {

@@ -190,15 +190,15 @@ func points(n int) []string {
 // S4-12: wherever a run is interrupted, its summary counts every record that it consumed, including those that its last
 // transactions put into a tier.
 func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
-	for _, requests := range []int64{10, 100, 300, 390} {
-		t.Run(fmt.Sprint(requests), func(t *testing.T) {
+	for _, limit := range []int64{10, 100, 300, 390} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			var asked atomic.Int64
+			var requests atomic.Int64
 			s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
-				n := asked.Add(1)
-				if n == requests {
+				n := requests.Add(1)
+				if n == limit {
 					stop()
 				}
 				if n%2 == 0 {
@@ -262,19 +262,19 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 				features = append(features, fmt.Sprintf(lacking, i))
 			}
 			collection := `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
-			run, asked := downAtFirst(t, 12, collection)
+			run, requests := downAtFirst(t, 12, collection)
 			err := run.RunUntilEnd(t.Context())
 			held, is := errors.AsType[*consumer.HeldError](err)
 			expect.That(t, is == (c.held != "") && (!is || strings.Contains(held.State.Reason, c.held)) && (is || err == nil), "ended with: %v", err)
 			s := run.Summary()
-			expect.That(t, s.Delivered == 1 && asked() == 12+c.features, "%d requests, %+v", asked(), s)
+			expect.That(t, s.Delivered == 1 && requests() == 12+c.features, "%d requests, %+v", requests(), s)
 		})
 	}
 }
 
 // downAtFirst returns a consumer with one record in its source. Its service, which has a breaker, refuses this many
 // requests.
-func downAtFirst(t *testing.T, refusals int, record string) (run *consumer.Consumer, asked func() int) {
+func downAtFirst(t *testing.T, refusals int, record string) (run *consumer.Consumer, count func() int) {
 	t.Helper()
 	var requests atomic.Int64
 	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -182,7 +182,7 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 			refused("ana")
 			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 			_, err := w.HoldSince(t.Context(), other, now.Next)
-			expect.That(t, err == nil, "by a gate that knows the resume: %v", err)
+			expect.That(t, err == nil, "order of a gate that knows the resume: %v", err)
 			now, err = Read(t.Context(), kafka, cfg.Topics.Control)
 			expect.That(t, err == nil && now.Pipeline == other, "in the end %+v, %v", now.Pipeline, err)
 		})
@@ -216,7 +216,7 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 			refused("let through meanwhile")
 			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 			err := quarantine("a", "consumer other", now.Next)
-			expect.That(t, err == nil, "by a gate that knows that it was let through: %v", err)
+			expect.That(t, err == nil, "quarantine by a gate that knows the release: %v", err)
 			now, err = Read(t.Context(), kafka, cfg.Topics.Control)
 			expect.That(t, err == nil && now.Batches["a"] == of("consumer other") && now.Batches["b"] == of("consumer one"), "in the end %+v, %v", now.Batches, err)
 		})
@@ -253,9 +253,9 @@ func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
 // A restarting broker has no leaders at first, so a starting consumer waits for a leader.
 func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	c := fakekafka.Start(t, kfake.SeedTopics(1, "parcels.control"))
-	asked := 0
+	requests := 0
 	c.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		if asked++; asked > 2 {
+		if requests++; requests > 2 {
 			return nil, nil, false
 		}
 		c.KeepControl()
@@ -274,7 +274,7 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	})
 	r := must.Get(Open(t.Context(), []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RequestRetries(0)}, "parcels.control"))(t)
 	r.Close()
-	expect.That(t, asked >= 3, "it asked %d times", asked)
+	expect.That(t, requests >= 3, "it asked %d times", requests)
 }
 
 // Any record in the topic is either an error or an order that is encoded to the same order.
@@ -309,7 +309,7 @@ func TestPublishMapping_S4_6(t *testing.T) {
 	first := Mapping{File: "pipeline: {}", Software: "v1", At: noon.Add(-time.Hour)}
 	v := publish("sha256:first", first)
 	expect.Equal(t, v.Mappings["sha256:first"], first, "read back")
-	expect.Equal(t, publish("sha256:first", first).Next, v.Next, "what is there is not written again")
+	expect.Equal(t, publish("sha256:first", first).Next, v.Next, "offset after publishing an existing mapping")
 	reader := must.Get(Open(t.Context(), kafka, cfg.Topics.Control))(t)
 	defer reader.Close()
 	for i := range keptMappings + 3 {
@@ -319,13 +319,13 @@ func TestPublishMapping_S4_6(t *testing.T) {
 	_, gone := v.Mappings["sha256:2"]
 	expect.That(t, len(v.Mappings) == keptMappings && oldest && !gone, "%d are kept: %v", len(v.Mappings), v.Mappings)
 	_, latest := publish("sha256:old", Mapping{File: "old", At: time.Time{}.Add(time.Hour)}).Mappings["sha256:old"]
-	expect.That(t, latest, "the one that is published is not removed, however old its clock says it is")
+	expect.That(t, latest, "the published mapping was removed because of its old timestamp")
 
 	must.Get(NewWriter(cfg, kafka).Pipeline(t.Context(), held()))(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	told := 0
-	must.Do(t, reader.Follow(ctx, func(View) { told++; cancel() }, func(err error) { t.Error(err) }))
-	expect.That(t, told == 1 && reader.View().Pipeline == held(), "it was told %d times, the first time of %v", told, reader.View().Pipeline)
+	notified := 0
+	must.Do(t, reader.Follow(ctx, func(View) { notified++; cancel() }, func(err error) { t.Error(err) }))
+	expect.That(t, notified == 1 && reader.View().Pipeline == held(), "%d notifications, the first of them %v", notified, reader.View().Pipeline)
 
 	err := PublishMapping(t.Context(), kafka, cfg.Topics.Control, "sha256:large", Mapping{File: strings.Repeat("x", MaxMappingFile+1)})
 	expect.That(t, err != nil && strings.Contains(err.Error(), "at most 65536 are published"), "%v", err)

@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 	t.Run("conservation", func(t *testing.T) { checkConservation(t, cfg, events) })
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, metrics) })
 	console := regexp.MustCompile(`In a browser: http://(\S+)/\n`).FindStringSubmatch(out.String())
-	must.That(t, console != nil, "the screen does not say where the console is:\n%s", out)
+	must.That(t, console != nil, "the screen does not show the address of the console:\n%s", out)
 	t.Run("console", func(t *testing.T) { checkConsole(t, console[1]) })
 	cancel()
 	expect.Do(t, <-ended, "after Ctrl-C at the end")
@@ -156,7 +156,7 @@ func checkScreen(t *testing.T, text string) {
 		"SECOND PASS: 3 dead letters replayed, 3 left", "× 503", "place_name", "replayer groups -c", "kcat -b 127.0.0.1:",
 		"Died:  3 geometry_invalid, 3 geometry_structure.", "Fixed: geometry.validity", "3 replayed and delivered, 3 still dead",
 	} {
-		expect.That(t, strings.Contains(text, want), "the screen does not say %q", want)
+		expect.That(t, strings.Contains(text, want), "the screen does not show %q", want)
 	}
 	expect.That(t, strings.Count(text, "  PROVEN: each of 800 records is in exactly one place\n") == 3, "the screen does not show the verdict of verify after each pass and at the end")
 	report, _, _ := strings.Cut(text, "Everything is still there") // commands with paths follow
@@ -245,7 +245,7 @@ func TestRun_refuses(t *testing.T) {
 			err := demo.Run(t.Context(), c.options)
 			must.That(t, err != nil && (c.as == nil || errors.As(err, c.as)), "got %v, want a %T", err, c.as)
 			for _, want := range c.want {
-				expect.That(t, strings.Contains(err.Error(), want), "%q does not say %q", err, want)
+				expect.That(t, strings.Contains(err.Error(), want), "%q does not contain %q", err, want)
 			}
 		})
 	}

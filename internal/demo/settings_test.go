@@ -50,7 +50,7 @@ func TestDefaultStory_fits_the_tiers(t *testing.T) {
 	tiers, jitter := policy.TierDelays(), policy.MaxJitter()
 	end := story.Script.OutageAfter + story.Script.OutageFor
 	third := tiers[0] + tiers[1]
-	expect.That(t, third < story.Script.OutageFor, "the third attempt comes %v after the first: no record would need the last tier", third)
+	expect.That(t, third < story.Script.OutageFor, "the third attempt is %v after the first, so no record would need the last tier", third)
 	expect.That(t, story.Pace.Spread >= end, "the events end after %v, before the outage does (%v)", story.Pace.Spread, end)
 	last := end + tiers[2] + jitter
 	expect.That(t, last <= 85*time.Second, "the last retry is due %v after the first event", last)

@@ -45,9 +45,9 @@ func TestStart_port_in_use_says_which_and_the_flag(t *testing.T) {
 	taken := port(t, first.Addr())
 	_, err := devbroker.Start(devbroker.Options{Port: taken})
 	var fault *devbroker.PortError
-	must.That(t, errors.As(err, &fault) && fault.InUse() && fault.Port == taken, "Start on a taken port = %v, want a *PortError that says so", err)
+	must.That(t, errors.As(err, &fault) && fault.InUse() && fault.Port == taken, "Start on a taken port: %v, want a *PortError", err)
 	for _, want := range []string{strconv.Itoa(taken), "is in use", "--port"} {
-		expect.That(t, strings.Contains(err.Error(), want), "%q does not say %q", err, want)
+		expect.That(t, strings.Contains(err.Error(), want), "%q does not contain %q", err, want)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestBroker_listens_on_the_loopback_only(t *testing.T) {
 func TestBroker_creates_no_topic_by_itself(t *testing.T) {
 	_, cl := start(t, devbroker.Options{}, kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(0))
 	err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "never-made", Value: []byte("x")}).FirstErr()
-	expect.That(t, err != nil, "a record to a topic that nobody created was taken")
+	expect.That(t, err != nil, "a record to a missing topic was accepted")
 }
 
 func TestBroker_hides_the_request_that_breaks_the_Java_admin(t *testing.T) {

@@ -299,7 +299,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 			got := answeredBy(t, steps)
 			must.That(t, got == "p1", "record %d: %s", n, got)
 		}
-		expect.Equal(t, services[0].newRequests(), 3, "the first was asked")
+		expect.Equal(t, services[0].newRequests(), 3, "requests to the first provider")
 		s := steps.Status()
 		expect.That(t, s[0].Fallbacks == 0 && s[1].Fallbacks == 20, "status %+v", s)
 		services[1].is(status(503))
@@ -308,7 +308,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 			must.That(t, got == "hold", "record %d: %s; with the first down a failing fallback spends no attempt", n, got)
 		}
 		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second may be asked", held)
+		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second provider may be asked", held)
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		services[1].is(status(200))
 		expect.Equal(t, answeredBy(t, steps), "p1", "the probe of the second")
@@ -347,11 +347,11 @@ func TestRetry_S3_4_one_stage_alone(t *testing.T) {
 		})
 		expect.Equal(t, outcome(t.Context(), steps), "ok")
 		first, second := services[0].newRequests(), services[1].newRequests()
-		expect.That(t, first == 1 && second == 3, "the first step was asked %d times, the second %d", first, second)
+		expect.That(t, first == 1 && second == 3, "%d requests of the first step, %d of the second", first, second)
 		services[1].is(broken(conflict))
 		err := steps.Apply(t.Context(), parcel(), "")
 		f := classify.Of(err)
-		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].newRequests() == 4, "got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
+		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].newRequests() == 4, "got %s, %s: the record must be retried through the tiers", f.Class, f.Code)
 	})
 }
 

@@ -93,7 +93,7 @@ func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	f := classify.Of(err)
 	expect.That(t, f.Code == classify.CodeAddressRefused && f.Class == classify.Permanent, "classified as %s, %s", f.Class, f.Code)
 	expect.Do(t, dial(addressPolicy{AllowPrivate: true}))
-	expect.That(t, (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil) != nil, "what is no IP address was allowed")
+	expect.That(t, (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil) != nil, "a text that is not an IP address was allowed")
 }
 
 // FuzzAddressKindOf checks that an IPv4 address has the same kind in every notation.
@@ -184,8 +184,8 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 		expect.That(t, r.ProtoMajor == 2, "the request came over %s", r.Proto)
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	}))
-	way := &deafListener{Listener: server.Listener}
-	server.Listener, server.EnableHTTP2 = way, true
+	listener := &deafListener{Listener: server.Listener}
+	server.Listener, server.EnableHTTP2 = listener, true
 	server.StartTLS()
 	defer server.Close()
 
@@ -210,10 +210,10 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 		})
 	}
 	until("the first answer")
-	dead := way.accepted.Load()
-	way.dead.Store(dead)
+	dead := listener.accepted.Load()
+	listener.dead.Store(dead)
 	until("an answer over another connection")
-	expect.That(t, way.accepted.Load() != dead, "the answer came over the dead connection")
+	expect.That(t, listener.accepted.Load() != dead, "the answer came over the dead connection")
 }
 
 // answerWith answers with a status and headers.

@@ -296,7 +296,7 @@ func TestExchange_no_form_of_a_secret(t *testing.T) {
 			err := mustSteps(t, stepOf(server.URL+"/place?key=Zm9v%2bYm/Fy%22%3cx%3e", nil)).Apply(t.Context(), parcel(), "")
 			request, response := exchange(err)
 			all := request + response + err.Error()
-			expect.That(t, !strings.Contains(all, "Zm9v") && strings.Contains(all, "…"), "%s comes out in %s", key, all)
+			expect.That(t, !strings.Contains(all, "Zm9v") && strings.Contains(all, "…"), "%s appears in %s", key, all)
 		})
 	}
 }

@@ -112,8 +112,8 @@ func TestWFS_answers(t *testing.T) {
 			step := wfsStep(server.URL+"/ows?key="+secret, map[string]string{"a": "{id}"})
 			err := mustSteps(t, step).Apply(t.Context(), parcel(), "")
 			wantFailure(t, err, c.class, c.code, "")
-			said := classify.ResponseOf(err)
-			expect.That(t, c.status == http.StatusOK || said != nil && said.Status == c.status, "the failure's record has the answer %v", said)
+			response := classify.ResponseOf(err)
+			expect.That(t, c.status == http.StatusOK || response != nil && response.Status == c.status, "the failure's record has the answer %v", response)
 			if c.name != "nothing_matches" && c.name != "not_found_404" {
 				return
 			}
@@ -150,7 +150,7 @@ func TestGeoJSON_answer_is_one_feature(t *testing.T) {
 			s.Set, s.HTTP.Answer = map[string]string{"n": "/properties/name"}, config.AnswerGeoJSON
 		})
 		err := mustSteps(t, step).Apply(t.Context(), parcel(), "")
-		expect.That(t, (err == nil) == (want == "") && (err == nil || classify.Of(err).Code == want), "%s gives %v", answer, err)
+		expect.That(t, (err == nil) == (want == "") && (err == nil || classify.Of(err).Code == want), "%s: %v", answer, err)
 	}
 }
 
@@ -219,7 +219,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		segments := strings.Split(u.EscapedPath(), "/")
-		must.That(tt, u.Host == "h:1" && u.User == nil && u.Fragment == "" && len(segments) == 4 && segments[3] == "b", "%q makes %s", value, u)
+		must.That(tt, u.Host == "h:1" && u.User == nil && u.Fragment == "" && len(segments) == 4 && segments[3] == "b", "%q: %s", value, u)
 		back, err := url.PathUnescape(segments[2])
 		expect.That(tt, err == nil && back == value, "in the path %q became %q, %v", value, back, err)
 		query, err := url.ParseQuery(u.RawQuery)

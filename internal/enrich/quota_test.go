@@ -172,7 +172,7 @@ func FuzzReadQuotaAdvice(f *testing.F) {
 		ticket, _ := l.Take()
 		l.Done(ticket, a)
 		wait := l.Wait()
-		expect.That(t, wait >= 0 && wait <= time.Hour, "%+v makes a wait of %v", a, wait)
+		expect.That(t, wait >= 0 && wait <= time.Hour, "%+v results in a wait of %v", a, wait)
 	})
 }
 
@@ -233,7 +233,7 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 		expect.That(t, s.Requests[OutcomeAnswered] == 2 && s.Requests[OutcomeCached] == 4, "status %+v", s)
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // the time of a bubble
 		got := outcome(t.Context(), steps)
-		expect.That(t, got == "ok" && places.newRequests() == 1, "%s; what is old was not asked again", got)
+		expect.That(t, got == "ok" && places.newRequests() == 1, "%s; an expired answer was not requested again", got)
 	})
 }
 
@@ -251,7 +251,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 			expect.Equal(t, classify.Of(steps.Apply(t.Context(), other, "")).Code, classify.CodeHTTPUnavailable, "got code")
 		}
 		expect.That(t, isHold(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
-		expect.Equal(t, outcome(t.Context(), steps), "ok", "what is kept")
+		expect.Equal(t, outcome(t.Context(), steps), "ok", "a cached answer")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		steps, places := cached(t, s45(), minutes(10))

@@ -137,7 +137,7 @@ func TestApply_escapes(t *testing.T) {
 		"/p?q={properties.v}":                  "/p?q=a%5Cb%0A..%2Fc%3Bd%26e%3Df%23%252e",
 	} {
 		u, err := must.Get(parseAddress("http://h" + text))(t).fill(f)
-		expect.That(t, err == nil && u.String() == "http://h"+want, "S1-9: %s makes %v, want %s: %v", text, u, want, err)
+		expect.That(t, err == nil && u.String() == "http://h"+want, "S1-9: %s results in %v, want %s: %v", text, u, want, err)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestNew_faults(t *testing.T) {
 		{"dots", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/../{id}" }), ".."},
 	} {
 		_, err := newSteps([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
-		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "enrich[1] (place)"), "%v: got %v, want it to say %q", c.name, err, c.want)
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "enrich[1] (place)"), "%v: got %v, want %q in it", c.name, err, c.want)
 		expect.That(t, err == nil || !strings.Contains(err.Error(), "hunter2"), "%v: the error shows a password: %v", c.name, err)
 	}
 }
@@ -236,7 +236,7 @@ func TestEgress_behind_a_proxy(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	expect.That(t, len(requested) == 1 && requested[0] == "http://places.example/x", "the proxy was asked for %q", requested)
+	expect.That(t, len(requested) == 1 && requested[0] == "http://places.example/x", "requests to the proxy: %q", requested)
 }
 
 // service answers instead of a network, so that the test runs in a bubble of synctest.

@@ -75,17 +75,17 @@ func instance(g *Gates, records, workers int, fails func(record int) bool, each 
 // the started records, plus one, has failed.
 func TestEnded_S1_8_fastFailuresDoNotOutrunSlowSuccesses(t *testing.T) {
 	g := New(Limits{MaxTransientRate: 0, MaxDeadLetterRate: 0, MinRecords: 20})
-	most, last := 0.0, Breach{}
+	highest, last := 0.0, Breach{}
 	instance(g, 600, 64, func(i int) bool { return i%6 == 0 }, func(broken []Breach) {
 		for _, b := range broken {
 			limit := 1.0/6 + 1/float64(b.Of)
 			must.That(t, b.Share() <= limit, "%s: beyond %.4f", b, limit)
 			if b.Code == TransientRate {
-				most, last = max(most, b.Share()), b
+				highest, last = max(highest, b.Share()), b
 			}
 		}
 	})
-	expect.That(t, last.Of == 600 && last.Bad == 100 && most >= 1.0/6, "at the end: %s", last)
+	expect.That(t, last.Of == 600 && last.Bad == 100 && highest >= 1.0/6, "at the end: %s", last)
 }
 
 func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
@@ -176,7 +176,7 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		before, points []orb.Point
-		least, most    int // the index at which it breaks; -1 for never
+		least, highest int // the index at which it breaks; -1 for never
 	}{
 		"honest ones, of which a tenth end in 0":    {nil, points(100_000, 6), -1, -1},
 		"more decimals than the floor":              {nil, points(10_000, 12), -1, -1},
@@ -194,7 +194,7 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 			at := feed(g, "", "before", c.before)
 			must.That(t, at < 0, "honest point %d breaks the floor", at)
 			at = feed(g, "", "p", c.points)
-			expect.That(t, at >= c.least && at <= c.most, "broken at point %d, want %d to %d", at, c.least, c.most)
+			expect.That(t, at >= c.least && at <= c.highest, "broken at point %d, want %d to %d", at, c.least, c.highest)
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 	g := New(Limits{Floor: 6})
 	feed(g, "", "g", points(100, 6))
-	must.That(t, feed(g, "", "p", points(60, 4)) >= 0, "the floor holds")
+	must.That(t, feed(g, "", "p", points(60, 4)) >= 0, "the floor was not broken")
 	for i, p := range points(60, 4) { // all are judged, and counted once
 		g.Precision(start, "", SampleOf("p"+strconv.Itoa(i), p), true)
 	}

@@ -51,7 +51,7 @@ func TestMapped_S0_9_nullRatePerFieldAndWindow(t *testing.T) {
 		t.Errorf("the window did not slide: %s", short(got))
 	}
 	if got := g.Mapped(now, "", feature(false, false)); len(got) != 0 { // a clock behind the others
-		t.Errorf("few records say nothing: %s", short(got))
+		t.Errorf("a breach with few records: %s", short(got))
 	}
 }
 
@@ -210,7 +210,7 @@ func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
 			known += len(w.parts[i].batches)
 		}
 		expect.That(t, known <= 2*10, "%s remembers %d batches", name, known)
-		expect.That(t, w.sum.of == 5000, "%s counts %d records; what a forgotten batch added stays in the window", name, w.sum.of)
+		expect.That(t, w.sum.of == 5000, "%s counts %d records: those of a forgotten batch are still in the window", name, w.sum.of)
 	}
 	// These records become dead letters, one per batch: no batch can be judged on its own, so the window must exceed its
 	// limit.
@@ -218,7 +218,7 @@ func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
 	for i := range 12000 {
 		broken = broken || len(g.Ended(time.Unix(500, 0), "d-"+strconv.Itoa(i), Outcome{Finished: true, Dead: true})) > 0
 	}
-	expect.That(t, broken, "the window does not say that most records die")
+	expect.That(t, broken, "no breach although most records become dead letters")
 	for i := range 100 { // everything is dropped once it is older than the window
 		g.Ended(time.Unix(5000+int64(i)*10, 0), "", Outcome{Finished: true, Delivered: true})
 	}
@@ -244,13 +244,13 @@ func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 	g.Begun(start, at(1), "", true)
 	got = bad(until, 3)
 	expect.That(t, len(got) == 0 && !g.Suspended(until), "three after its end: %s", short(got))
-	expect.That(t, g.Over(at(1)), "what began before the end counts")
+	expect.That(t, g.Over(at(1)), "an attempt from before the end of the suspension is counted")
 	got = bad(until, 10)
 	expect.That(t, len(got) != 0, "the windows are not judged after its end")
 	g.Suspend(until.Add(time.Hour))
 	g.Suspend(time.Time{})
 	got = bad(until, 20)
-	expect.That(t, len(got) != 0, "a suspension that a person ended goes on")
+	expect.That(t, len(got) != 0, "an ended suspension continues")
 }
 
 // A batch that is handled separately stops no other batch, so it is judged during a suspension too.

@@ -214,7 +214,7 @@ func TestPolicy_S3_8_threeKinds(t *testing.T) {
 		"the lineage mark is missing (governance.lineage.required)":                                   headerOf("s", "osage"),
 	} {
 		_, err := p.Marks(headers, &header.Control{}, feature(t, `{}`))
-		expect.That(t, err != nil && strings.Contains(err.Error(), word), "%v does not say %q", err, word)
+		expect.That(t, err != nil && strings.Contains(err.Error(), word), "%v does not contain %q", err, word)
 	}
 	marks, err = NewPolicy(config.Governance{}).Marks(headers, &header.Control{Care: "x"})
 	expect.That(t, err == nil && marks == (retrytopics.Marks{}), "without rules: %+v, %v", marks, err)

@@ -117,11 +117,11 @@ func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
 // the log.
 func outOfRange(c *kfake.Cluster) {
 	c.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		asked := req.(*kmsg.FetchRequest).Topics[0]
+		requested := req.(*kmsg.FetchRequest).Topics[0]
 		part := kmsg.NewFetchResponseTopicPartition()
-		part.Partition, part.ErrorCode, part.LogStartOffset = asked.Partitions[0].Partition, kerr.OffsetOutOfRange.Code, -1
+		part.Partition, part.ErrorCode, part.LogStartOffset = requested.Partitions[0].Partition, kerr.OffsetOutOfRange.Code, -1
 		topic := kmsg.NewFetchResponseTopic()
-		topic.Topic, topic.TopicID, topic.Partitions = asked.Topic, asked.TopicID, []kmsg.FetchResponseTopicPartition{part}
+		topic.Topic, topic.TopicID, topic.Partitions = requested.Topic, requested.TopicID, []kmsg.FetchResponseTopicPartition{part}
 		answer := req.ResponseKind().(*kmsg.FetchResponse)
 		answer.Topics = []kmsg.FetchResponseTopic{topic}
 		return answer, nil, true

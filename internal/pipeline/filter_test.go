@@ -165,7 +165,7 @@ func TestFilter_outcomes(t *testing.T) {
 	}
 	got, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\nparts\n")
 	expect.That(t, got == (pipeline.FilterSummary{Read: 8, Rejected: 5, Left: 3}) && out == "{}\n", "got %+v, %q", got, out)
-	expect.That(t, strings.Count(rejects, `"line":8,`) == 2 && strings.Contains(rejects, `"path":"/features/0"`) && strings.Contains(rejects, `"path":"/features/2"`), "of the features of a collection it says %s", rejects)
+	expect.That(t, strings.Count(rejects, `"line":8,`) == 2 && strings.Contains(rejects, `"path":"/features/0"`) && strings.Contains(rejects, `"path":"/features/2"`), "rejection of a collection: %s", rejects)
 	want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); fix it","path":"","value":"","rule":"fields[1]"`
 	expect.That(t, strings.Contains(rejects, want), "got %s, want %s", rejects, want)
 	expect.That(t, strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) && strings.Contains(rejects, `"line":2,"code":"timeout"`) && strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) && !strings.Contains(rejects, "goroutine"),

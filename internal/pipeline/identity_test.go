@@ -28,7 +28,7 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 	p := build(t, rest)
 	encoder, err := transform.New(transform.Config{})
 	must.Do(t, err)
-	var told []string
+	var calls []string
 	p.Observe(pipeline.Hooks{
 		Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return nil },
 		Made: func(_ context.Context, m pipeline.Made) error {
@@ -37,44 +37,44 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 				version = fmt.Sprint(*m.Version)
 			}
 			for _, part := range m.Parts {
-				var said []byte
+				var content []byte
 				if part.Feature != nil {
-					if said, err = encoder.Encode(part.Feature); err != nil || part.Bytes == 0 {
+					if content, err = encoder.Encode(part.Feature); err != nil || part.Bytes == 0 {
 						t.Errorf("%d bytes: %v", part.Bytes, err)
 					}
 				}
-				told = append(told, fmt.Sprintf("%s v%s delete=%v %s %.7s", part.Key, version, m.Delete, said, part.ContentHash))
+				calls = append(calls, fmt.Sprintf("%s v%s delete=%v %s %.7s", part.Key, version, m.Delete, content, part.ContentHash))
 			}
 			return fail
 		},
 	})
-	return p, &told
+	return p, &calls
 }
 
 // S0-6: the sink gets the content of each output, in every format, and nothing for a record without an output.
 func TestHandle_S0_6_tellsWhatARecordBecomes(t *testing.T) {
 	const mapping = "transform: { unmapped: drop, fields: [{ from: NAME, to: name }], filter: 'properties.NAME != \"hidden\"' }\n"
-	const said = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"name":"a"}}`
+	const content = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"name":"a"}}`
 	one := fmt.Sprintf(feature, "7")
 	for name, c := range map[string]struct {
 		rest, value string
 		want        []string
 	}{
-		"geojson":    {"source: { version: properties.updated }\n" + mapping, one, []string{"k v7 delete=false " + said + " sha256:"}},
-		"avro":       {singleObjectOutput + mapping, one, []string{"k v- delete=false " + said + " sha256:"}},
+		"geojson":    {"source: { version: properties.updated }\n" + mapping, one, []string{"k v7 delete=false " + content + " sha256:"}},
+		"avro":       {singleObjectOutput + mapping, one, []string{"k v- delete=false " + content + " sha256:"}},
 		"delete":     {mapping, "", []string{"k v- delete=true  sha256:"}},
 		"left_out":   {mapping, strings.Replace(one, `"a"`, `"hidden"`, 1), nil},
 		"bad":        {mapping, "{", nil},
 		"collection": {"source: { split: features }\n" + mapping, collection(part(`"a"`, "x"), part(`"b"`, "hidden")), []string{`a v- delete=false {"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"x"}} sha256:`}},
 		"none_of_it": {"source: { split: features }\n" + mapping, collection(part(`"b"`, "hidden")), nil},
 	} {
-		p, told := watched(t, c.rest, nil)
+		p, calls := watched(t, c.rest, nil)
 		r := record(c.value)
 		if c.value == "" {
 			r.Value = nil
 		}
 		_, _ = p.Handle(t.Context(), r)
-		expect.Equal(t, strings.Join(*told, "\n"), strings.Join(c.want, "\n"), name)
+		expect.Equal(t, strings.Join(*calls, "\n"), strings.Join(c.want, "\n"), name)
 	}
 }
 

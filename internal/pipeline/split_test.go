@@ -101,7 +101,7 @@ func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 		expect.That(t, (c.code == "" || e.Code == c.code) && e.Stage == c.stage && e.Path == c.path && strings.Contains(e.Error(), c.path), "%v: got %s, %s, %q: %v", name, e.Code, e.Stage, e.Path, e)
 		expect.That(t, len(result.Outputs) == 0 && result.ContentHash != "", "%v: got %+v", name, result)
 		_, tried := p.Try(t.Context(), record(c.value))
-		expect.That(t, tried != nil && tried.Error() == err.Error(), "%v: the dry run says %v, the pipeline %v", name, tried, err)
+		expect.That(t, tried != nil && tried.Error() == err.Error(), "%v: dry run %v, pipeline %v", name, tried, err)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestSplit_filter(t *testing.T) {
 			t.Errorf("the part is %s", headerOf(result.Outputs[0], header.KeyPart))
 		}
 		_, err = p.Try(t.Context(), record(value))
-		expect.That(t, err == nil, "%s: the dry run says %v", value, err)
+		expect.That(t, err == nil, "%s: dry run: %v", value, err)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestSplit_formats(t *testing.T) {
 }
 
 // places is a service that answers for features, fails for b, and records the requested IDs.
-func places(t *testing.T) (url string, asked func() []string) {
+func places(t *testing.T) (url string, requested func() []string) {
 	t.Helper()
 	var ids []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +203,7 @@ func failures(result retrytopics.Result) (all []string) {
 // Each feature fails independently, for whatever reason, and the failure names it. The other features are delivered as
 // they would be without it. The dead letter of a feature has the collection with this feature alone.
 func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
-	url, asked := places(t)
+	url, requested := places(t)
 	p := build(t, apartRules+"enrich: [{ name: place, http: { url: \""+url+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
 	parts := []string{
 		part(`"a"`, "x"),
@@ -236,26 +236,26 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 		got, want := string(f.Value()), `{"type":"FeatureCollection", "title":"t","features":[`+parts[f.Part.Index]+`]}`
 		expect.That(t, got == want, "part %s is %s", f.Part, got)
 	}
-	got := asked()
+	got := requested()
 	expect.That(t, slices.Equal(slices.Compact(got), []string{"a", "b", "c", "a", "c"}), "asked for %q", got)
 	_, tried := p.Try(t.Context(), record(value))
-	expect.That(t, tried != nil && strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") && strings.Contains(tried.Error(), "/features/1/"), "the dry run says %v", tried)
+	expect.That(t, tried != nil && strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") && strings.Contains(tried.Error(), "/features/1/"), "dry run: %v", tried)
 }
 
 // A retry maps the remaining features, with the version and the content hash of the whole collection, and asks remote
 // steps only about these. A feature whose ID was already delivered is refused.
 func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
-	url, asked := places(t)
+	url, requested := places(t)
 	p := build(t, apartRules+"enrich: [{ name: place, http: { url: \""+url+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
 	r := record(collection(part(`"a"`, "x"), part(`"d"`, "xxxx"), part(`"c"`, "x"), part(`"a"`, "y")))
 	first := must.Get(p.Handle(t.Context(), r))(t)
-	asked()
+	requested()
 	r.Attempt, r.Control = 2, &header.Control{Remaining: &header.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
 	second, err := p.Handle(t.Context(), r)
 	must.That(t, err == nil && second.Parts == 2 && second.Of == 4 && *second.Version == 4 && second.ContentHash == first.ContentHash, "%+v, %v", second, err)
 	got := failures(second)
 	expect.That(t, slices.Equal(got, []string{"3/4 a duplicate_key"}) && len(second.Outputs) == 1 && headerOf(second.Outputs[0], header.KeyPart) == "2/4", "%q, %+v", got, second.Outputs)
-	got = asked()
+	got = requested()
 	expect.That(t, slices.Equal(got, []string{"c"}), "asked for %q", got)
 	r.Control.Remaining = &header.Remaining{Of: 5, Open: []int{2}, Delivered: 4}
 	_, err = p.Handle(t.Context(), r)

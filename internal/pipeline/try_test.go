@@ -68,7 +68,7 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 				why = result.Failed[0].Err
 			}
 			_, err := p.Try(t.Context(), &tried)
-			expect.That(t, (why == nil) == (err == nil) && (why == nil || strings.HasSuffix(err.Error(), why.Error())), "%s, %s: the consumer says %v, the dry run %v", name, kind, why, err)
+			expect.That(t, (why == nil) == (err == nil) && (why == nil || strings.HasSuffix(err.Error(), why.Error())), "%s, %s: consumer %v, dry run %v", name, kind, why, err)
 			if err != nil {
 				refused[classify.Of(err).Code] = true
 			}

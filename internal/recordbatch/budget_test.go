@@ -50,7 +50,7 @@ func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
 	expect.That(t, err == nil && bytes.Equal(out, raw), "framed snappy: %d bytes, %v", len(out), err)
 	for codec := range kgo.CompressionCodecType(4) {
 		_, err := b.Decompress([]byte("no compressed text"), codec+1)
-		expect.That(t, err != nil && !errors.Is(err, kgo.ErrMaxDecompress), "codec %d: what is not compressed gives %v", codec+1, err)
+		expect.That(t, err != nil && !errors.Is(err, kgo.ErrMaxDecompress), "codec %d: uncompressed data: %v", codec+1, err)
 	}
 }
 
@@ -99,13 +99,13 @@ func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 		return len(out), codec
 	}
 	_, codec := size(len(raw))
-	expect.That(t, codec == kgo.CodecSnappy, "what fits as it is was compressed by codec %d", codec)
+	expect.That(t, codec == kgo.CodecSnappy, "a fitting record was compressed by codec %d", codec)
 	fast, codec := size(len(raw) - 1)
-	expect.That(t, codec == kgo.CodecZstd && fast < len(raw)-1, "what does not fit: %d bytes by codec %d", fast, codec)
+	expect.That(t, codec == kgo.CodecZstd && fast < len(raw)-1, "a record that does not fit: %d bytes by codec %d", fast, codec)
 	best, _ := size(fast - 1)
 	expect.That(t, best < fast, "%d bytes where %d were too many", best, fast)
 	_, codec = NewCompressor(10).Compress(new(bytes.Buffer), raw, kgo.CompressDisableZstd)
-	expect.That(t, codec == kgo.CodecSnappy, "a broker that knows no zstd gets codec %d", codec)
+	expect.That(t, codec == kgo.CodecSnappy, "codec %d for a broker without zstd", codec)
 	r := &kgo.Record{Key: []byte("k"), Value: raw}
 	c := NewCompressor(1000)
 	for limit, want := range map[int]bool{Bytes(r): true, fast + 1000: true, best + 1000: true, best - 1000: false} {

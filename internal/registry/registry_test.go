@@ -42,14 +42,14 @@ func counted(t *testing.T) (*srfake.Registry, *atomic.Int64, *Client) {
 	t.Helper()
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
-	asked := new(atomic.Int64)
+	requests := new(atomic.Int64)
 	handler := fake.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return fake, asked, client(t, config.SchemaRegistry{URL: server.URL})
+	return fake, requests, client(t, config.SchemaRegistry{URL: server.URL})
 }
 
 // client opens a registry with the defaults of a pipeline file.
@@ -68,7 +68,7 @@ func logging(t *testing.T, c config.SchemaRegistry, log io.Writer) *Client {
 
 // A schema is requested once, however many records wait for it.
 func TestSchemaByID_is_asked_for_once(t *testing.T) {
-	fake, asked, c := counted(t)
+	fake, requests, c := counted(t)
 	fake.SeedSchema("parcels-value", 1, 7, sr.Schema{Schema: parcel, Type: sr.TypeAvro})
 	var group sync.WaitGroup
 	for range 32 {
@@ -78,7 +78,7 @@ func TestSchemaByID_is_asked_for_once(t *testing.T) {
 		})
 	}
 	group.Wait()
-	expect.Equal(t, asked.Load(), 1, "requests to the registry")
+	expect.Equal(t, requests.Load(), 1, "requests to the registry")
 }
 
 // The references of a schema are requested, too.
@@ -128,13 +128,13 @@ func TestSchemaByID_failures(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(untrusted.Close)
-	const nobody = "http://127.0.0.1:1" // the port of a closed server may be reused by another process
+	const closedAddress = "http://127.0.0.1:1" // the port of a closed server may be reused by another process
 	for name, c := range map[string]struct {
 		client *Client
 		code   classify.Code
 		class  classify.Class
 	}{
-		"nobody_there":     {client(t, config.SchemaRegistry{URL: nobody}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"nobody_there":     {client(t, config.SchemaRegistry{URL: closedAddress}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"untrusted":        {client(t, config.SchemaRegistry{URL: untrusted.URL}), classify.CodeTLS, classify.Permanent},
 		"500":              {answer(500, `{"error_code":50001,"message":"store"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"503_of_a_proxy":   {answer(503, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
@@ -156,30 +156,30 @@ func TestSchemaByID_failures(t *testing.T) {
 			must.That(t, err != nil, "passed")
 			f := classify.Of(err)
 			expect.That(t, f.Code == c.code && f.Class == c.class, "got %s, %s: %v", f.Code, f.Class, err)
-			asked, answered := classify.RequestOf(err), classify.ResponseOf(err)
-			expect.That(t, asked != nil && asked.Method == "GET" && strings.HasSuffix(asked.URL, "/schemas/ids/7") && asked.TookMS >= 1, "S2-5: request %+v", asked)
+			request, answered := classify.RequestOf(err), classify.ResponseOf(err)
+			expect.That(t, request != nil && request.Method == "GET" && strings.HasSuffix(request.URL, "/schemas/ids/7") && request.TookMS >= 1, "S2-5: request %+v", request)
 			status, _ := strconv.Atoi(name[:3])
 			expect.That(t, status == 0 || answered != nil && answered.Status == status && answered.RequestID == "7f3a" && (answered.Body != "" || status == 200), "S2-5: response %+v", answered)
-			expect.That(t, !strings.Contains(err.Error()+asked.Text(), "secret"), "the error tells the password: %v", err)
+			expect.That(t, !strings.Contains(err.Error()+request.Text(), "secret"), "the error contains the password: %v", err)
 		})
 	}
 }
 
 // An unusable schema stays unusable, and is not requested again.
 func TestSchemaByID_unusable(t *testing.T) {
-	fake, asked, c := counted(t)
+	fake, requests, c := counted(t)
 	fake.SeedSchema("proto", 1, 8, sr.Schema{Schema: `syntax = "proto3";`, Type: sr.TypeProtobuf})
 	for range 3 {
 		_, err := c.SchemaByID(t.Context(), 8)
 		var unusable *avro.SchemaError
 		must.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "neither Avro nor JSON Schema"), "got %v", err)
 	}
-	expect.Equal(t, asked.Load(), 1, "requests to the registry")
+	expect.Equal(t, requests.Load(), 1, "requests to the registry")
 }
 
 // A JSON Schema decodes and encodes values, with its references. A reader of Avro refuses it.
 func TestSchema_C4_jsonSchema(t *testing.T) {
-	fake, asked, c := counted(t)
+	fake, requests, c := counted(t)
 	fake.SeedSchema("status", 1, 1, sr.Schema{Schema: `{"enum":["PAID"]}`, Type: sr.TypeJSON})
 	fake.SeedSchema("payment", 1, 2, sr.Schema{
 		Schema: `{"properties":{"status":{"$ref":"status.json"}}}`, Type: sr.TypeJSON,
@@ -191,22 +191,22 @@ func TestSchema_C4_jsonSchema(t *testing.T) {
 	expect.That(t, err == nil && string(value) == `id{"status": "PAID"}`, "%q, %v", value, err)
 	_, err = schema.AppendText(nil, []byte(`{"status":"OPEN"}`))
 	expect.That(t, err != nil && strings.Contains(err.Error(), "/status: value must be"), "%v", err)
-	before := asked.Load()
+	before := requests.Load()
 	_, err = c.SchemaByID(t.Context(), 2)
 	var unusable *avro.SchemaError
-	expect.That(t, errors.As(err, &unusable) && asked.Load() == before, "%v after %d requests", err, asked.Load()-before)
+	expect.That(t, errors.As(err, &unusable) && requests.Load() == before, "%v after %d requests", err, requests.Load()-before)
 	_, err = c.Schema(t.Context(), 3)
 	expect.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "/etc/passwd, which is not given"), "%v", err)
 }
 
 // An unknown ID is requested again only after a while.
 func TestSchemaByID_unknown(t *testing.T) {
-	fake, asked, c := counted(t)
+	fake, requests, c := counted(t)
 	for range 3 {
 		_, err := c.SchemaByID(t.Context(), 9)
 		must.That(t, classify.Of(err).Code == classify.CodeSchemaUnknown, "got %v", err)
 	}
-	expect.Equal(t, asked.Load(), 1, "requests to the registry")
+	expect.Equal(t, requests.Load(), 1, "requests to the registry")
 	fake.SeedSchema("late", 1, 9, sr.Schema{Schema: parcel})
 	c.mu.Lock()
 	c.missing[9] = absence{until: time.Now().Add(-time.Second)}
@@ -248,7 +248,7 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 
 // A schema is registered once, however many records are to be written, and an existing schema keeps its ID.
 func TestRegister_is_asked_for_once(t *testing.T) {
-	fake, asked, c := counted(t)
+	fake, requests, c := counted(t)
 	var group sync.WaitGroup
 	for range 32 {
 		group.Go(func() {
@@ -257,8 +257,8 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := asked.Load(); n < 1 || n > 3 { // the client sends one or two requests for one registration
-		t.Errorf("the registry was asked %d times", n)
+	if n := requests.Load(); n < 1 || n > 3 { // the client sends one or two requests for one registration
+		t.Errorf("%d requests to the registry", n)
 	}
 	first := must.Get(c.Register(t.Context(), "parcels-value", parcel))(t)
 	other := client(t, config.SchemaRegistry{URL: fake.URL()})
@@ -302,9 +302,9 @@ func TestRegister_failures(t *testing.T) {
 		"busy":         {429, classify.CodeRegistryUnavailable, classify.RetryBackoff, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := 0
+			requests := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				asked++
+				requests++
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(`{"error_code":1,"message":"no"}`))
 			}))
@@ -317,10 +317,10 @@ func TestRegister_failures(t *testing.T) {
 				f := classify.Of(err)
 				expect.That(t, f.Code == c.code && f.Class == c.class && f.Stage == classify.StageEncode, "got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
 				if i == 0 {
-					first = asked
+					first = requests
 				}
 			}
-			expect.That(t, (asked > first) == c.again, "asked %d times in three attempts, %d in the first", asked, first)
+			expect.That(t, (requests > first) == c.again, "asked %d times in three attempts, %d in the first", requests, first)
 		})
 	}
 }
@@ -346,13 +346,13 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 	packed := bomb(t, 256)
 	for _, status := range []int{200, 404, 422, 500} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			var asked atomic.Int64
+			var requests atomic.Int64
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if !strings.HasSuffix(r.URL.Path, "/7") {
 					_, _ = w.Write([]byte(`{"schema":"\"long\""}`))
 					return
 				}
-				asked.Add(1)
+				requests.Add(1)
 				w.Header().Set("Content-Encoding", "gzip")
 				w.WriteHeader(status)
 				_, _ = w.Write(packed)
@@ -369,7 +369,7 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			grown := after.TotalAlloc - before.TotalAlloc
 			expect.That(t, grown <= 8*maxAnswer, "%d MiB were allocated", grown>>20)
-			expect.Equal(t, asked.Load(), 1, "requests within the pause")
+			expect.Equal(t, requests.Load(), 1, "requests within the pause")
 			_, err := c.SchemaByID(t.Context(), 8)
 			expect.That(t, err == nil, "another schema: %v", err)
 		})
@@ -405,10 +405,10 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 // An outage is not a data error: after a few requests without an answer, records are held, and the registry is only
 // probed. Cached schemas are still used, and the first answer ends the hold.
 func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
-	var asked atomic.Int64
+	var requests atomic.Int64
 	var down atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		if down.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -425,7 +425,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		_, err := c.SchemaByID(t.Context(), 7)
 		must.That(t, errors.As(err, &held) == (i == failures) && classify.Of(err).Code == classify.CodeRegistryUnavailable, "request %d: %v", i, err)
 	}
-	before := asked.Load()
+	before := requests.Load()
 	for _, ask := range []func() error{
 		func() error { _, err := c.SchemaByID(t.Context(), 8); return err },
 		func() error { _, err := c.Register(t.Context(), "parcels-value", parcel); return err },
@@ -434,13 +434,13 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		expect.That(t, errors.As(err, &held) && held.Dependency != "" && time.Until(held.RetryAt) > 0, "got %v", err)
 	}
 	_, err := c.SchemaByID(t.Context(), 1)
-	expect.That(t, err == nil && asked.Load() == before, "a schema that is known: %v; asked %d times in the outage", err, asked.Load()-before)
+	expect.That(t, err == nil && requests.Load() == before, "a schema that is known: %v; asked %d times in the outage", err, requests.Load()-before)
 	var log strings.Builder
 	again := logging(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: 1, Pause: config.Duration(time.Millisecond)}}, &log)
 	_, err = again.SchemaByID(t.Context(), 7)
 	expect.That(t, errors.As(err, &held), "got %v", err)
 	down.Store(false)
-	eventually.Until(t.Context(), t, "the first answer ends the hold", func() (bool, string) {
+	eventually.Until(t.Context(), t, "the end of the hold after the first answer", func() (bool, string) {
 		_, err := again.SchemaByID(t.Context(), 7)
 		return err == nil, fmt.Sprint(err)
 	})

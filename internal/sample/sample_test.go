@@ -69,18 +69,18 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 // For dates and times in other formats than RFC 3339, the file has a question with a rule that parses them. A property
 // whose format varies is not a time.
 func TestWrite_asksForTimes(t *testing.T) {
-	asked := regexp.MustCompile(`\{from: "v", to: "v", type: \w+, required: true\} # \? [^?]*\? (type: \w+, formats: \[[^\]]*\](, time_zone: [^;]+)?)`)
+	question := regexp.MustCompile(`\{from: "v", to: "v", type: \w+, required: true\} # \? [^?]*\? (type: \w+, formats: \[[^\]]*\](, time_zone: [^;]+)?)`)
 	for _, values := range [][2]string{
 		{`"2024-01-02 10:00:00"`, `"2025-01-02 10:00:00"`}, {`"2024-01-02 10:00"`, `"2025-01-02 10:00"`}, {`"2024-01-02T10:00:00"`, `"2025-01-02T10:00:00"`},
 		{`"02.01.2024"`, `"31.12.2024"`}, {`"02/01/2024"`, `"31/12/2024"`}, {`1700000000`, `1700000001`}, {`1700000000000`, `1700000000001`},
 	} {
 		_, text := pipelineOf(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
-		found := asked.FindStringSubmatch(text)
+		found := question.FindStringSubmatch(text)
 		if found == nil {
 			t.Errorf("%s is not asked for:\n%s", values[0], text)
 			continue
 		}
-		text = asked.ReplaceAllString(text, `{from: "v", to: "v", required: true, `+found[1]+`} #`)
+		text = question.ReplaceAllString(text, `{from: "v", to: "v", required: true, `+found[1]+`} #`)
 		cfg, err := config.Parse("pipeline.yaml", []byte(text), nil)
 		if err != nil {
 			t.Errorf("%s: %v", values[0], err)
@@ -93,7 +93,7 @@ func TestWrite_asksForTimes(t *testing.T) {
 	}
 	for _, values := range [][2]string{{`"02.01.2024"`, `"soon"`}, {`1700000000`, `1700000000000`}, {`17`, `18`}, {`"2024-01-02T10:00:00Z"`, `"2025-01-02T10:00:00Z"`}, {`"1700000000"`, `"1700000001"`}} {
 		_, text := pipelineOf(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
-		expect.That(t, !asked.MatchString(text), "%s and %s are taken for times:\n%s", values[0], values[1], text)
+		expect.That(t, !question.MatchString(text), "%s and %s are taken for times:\n%s", values[0], values[1], text)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 	} {
 		_, file := pipelineOf(t, text)
 		for _, want := range wants {
-			expect.That(t, strings.Contains(file, want), "it does not say %q:\n%s", want, file)
+			expect.That(t, strings.Contains(file, want), "%q is missing in:\n%s", want, file)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
 				lines.WriteString(point(strconv.Itoa(i), `{"v":`+v+`}`) + "\n")
 			}
 			_, text := pipelineOf(t, lines.String())
-			expect.That(t, strings.Contains(text, c.want), "it does not say %q:\n%s", c.want, text)
+			expect.That(t, strings.Contains(text, c.want), "%q is missing in:\n%s", c.want, text)
 		})
 	}
 }
@@ -271,7 +271,7 @@ func TestWrite_saysWhatTheSampleShows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, text := pipelineOf(t, c.text)
 			for _, want := range c.wants {
-				expect.That(t, strings.Contains(text, want), "it does not say %q:\n%s", want, text)
+				expect.That(t, strings.Contains(text, want), "%q is missing in:\n%s", want, text)
 			}
 		})
 	}

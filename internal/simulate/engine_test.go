@@ -157,12 +157,12 @@ func average(t *testing.T, sys simulate.System, text string) (m means) {
 func serve(t *testing.T, share float64) string {
 	t.Helper()
 	var mu sync.Mutex
-	asked := map[string]int{}
+	requests := map[string]int{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.URL.Query().Get("id")
 		mu.Lock()
-		asked[id]++
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %v", id, asked[id], share))
+		requests[id]++
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %v", id, requests[id], share))
 		mu.Unlock()
 		if float64(binary.BigEndian.Uint64(sum[:]))/(1<<64) < share {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -268,7 +268,7 @@ func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 		"4,000 wait in the source and 12 in the tiers", "times, 30m0s altogether", "waiting while the pipeline is held", "behind a record of the same key",
 		"NOT MODELLED\nthe weather", "superseded",
 	} {
-		expect.That(t, strings.Contains(out.String(), want), "no word of %q in\n%s", want, out.String())
+		expect.That(t, strings.Contains(out.String(), want), "%q is missing in\n%s", want, out.String())
 	}
 	expect.That(t, !strings.Contains(out.String(), "\x1b"), "colours in plain text")
 }

@@ -36,7 +36,7 @@ expect: { max_dlq_share: yes }
 		"s.yaml:1:7: rate: 0 is out of range", "s.yaml:3:1: speed: unknown key; did you mean seed?",
 		"s.yaml:6:22: providers[0].errors.share: 1.5 is out of range", "providers[0].outages[0].for: is mandatory", "max_dlq_share",
 	} {
-		expect.That(t, strings.Contains(faults, want), "no word of %q in\n%s", want, faults)
+		expect.That(t, strings.Contains(faults, want), "%q is missing in\n%s", want, faults)
 	}
 	_, err = ParseScenario("s.yaml", []byte(`duration: 1h
 providers:
@@ -50,7 +50,7 @@ providers:
 		`s.yaml:5:13: providers[2].name: "plaice" is no remote step of the pipeline; write one of place, handler`,
 		"providers[2].outages[0].from: 2h is not before the end", `unknown answer "dns"`,
 	} {
-		expect.That(t, strings.Contains(faults, want), "no word of %q in\n%s", want, faults)
+		expect.That(t, strings.Contains(faults, want), "%q is missing in\n%s", want, faults)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
 		"s.yaml:3:37: providers[1].cache_hits: place/main has no cache in the pipeline",
 		`"place/other" is no remote step of the pipeline; write one of place/main, place/mirror, handler`,
 	} {
-		expect.That(t, strings.Contains(faults, want), "no word of %q in\n%s", want, faults)
+		expect.That(t, strings.Contains(faults, want), "%q is missing in\n%s", want, faults)
 	}
 }
 

@@ -44,8 +44,8 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 			printed := b.ensure(false, 10)
 			got := b.query("select count(*) from pg_tables where tablename like 'parcels%'")
 			must.That(t, got == "0", "the dry run made %s tables", got)
-			made := b.ensure(true, 10)
-			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) == 0, "printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
+			executed := b.ensure(true, 10)
+			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(executed.Statements, "\n") && len(executed.Left) == 0, "printed %v\nmade %v\nleft %v", printed.Statements, executed.Statements, executed.Left)
 			b.ensure(true, 0)
 			for sql, want := range map[string]string{
 				"select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'geom'":             c.typ,

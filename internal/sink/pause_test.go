@@ -81,8 +81,8 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 			b.wantPaused(c.want, after)
 			before := b.Status().Batches
 			wantHold(t, b.write(after), Dependency, "")
-			asked := b.Status().Batches - before
-			check.That(t, asked <= 1, "%d statements while everything waits", asked)
+			attempts := b.Status().Batches - before
+			check.That(t, attempts <= 1, "%d statements while everything waits", attempts)
 			b.exec(statements.Replace(c.fix))
 			b.untilWritten("the write", after)
 			got := b.query("select name from parcels")

@@ -345,7 +345,7 @@ func TestSink_S0_6_aConnectionThatIsCutLeavesAllOrNothing(t *testing.T) {
 	f := classify.Of(<-done)
 	check.That(t, f.Transient(), "%s %v", f.Code, f.Err)
 	b.exec("select pg_advisory_unlock(1)")
-	check.Equal(t, b.query("select string_agg(id || name, ',' order by id) from parcels"), "gonex,keptx", "half of it is there")
+	check.Equal(t, b.query("select string_agg(id || name, ',' order by id) from parcels"), "gonex,keptx", "rows after the terminated connection")
 	b.must(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point))
 	check.Equal(t, b.query("select string_agg(id || name, ',') from parcels"), "kepty")
 }

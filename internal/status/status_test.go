@@ -123,7 +123,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	var text bytes.Buffer
 	must.Do(t, r.Text(&text))
 	for _, want := range []string{"state", "paused", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "half-open", "40", "does not answer", "perhaps another pipeline's"} {
-		expect.That(t, strings.Contains(text.String(), want), "no word of %q in\n%s", want, text.String())
+		expect.That(t, strings.Contains(text.String(), want), "%q is missing in\n%s", want, text.String())
 	}
 }
 
@@ -310,6 +310,6 @@ func TestScreen_S2_7_fitsTheTerminal(t *testing.T) {
 	}
 	text := strings.Join(s.Screen(time.Unix(9, 0), errors.New("no broker answers"), 200, 100), "\n")
 	for _, says := range []string{"1.0/s in, 2.0/s committed", "NOT NEW, of 9s ago: no broker answers", "no instance is running"} {
-		expect.That(t, strings.Contains(text, says), "it does not say %q:\n%s", says, text)
+		expect.That(t, strings.Contains(text, says), "%q is missing in:\n%s", says, text)
 	}
 }

@@ -174,7 +174,7 @@ func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
 			expect.That(t, names[want], "no %s", want)
 		}
 		for name := range names {
-			expect.That(t, !strings.HasPrefix(name, "switchback_dead_letters_") || known, "%s is there though nothing was counted", name)
+			expect.That(t, !strings.HasPrefix(name, "switchback_dead_letters_") || known, "%s is exported although nothing was counted", name)
 		}
 		expect.That(t, !known || names["switchback_dead_letters_pending"] && names["switchback_dead_letters_escalated"] && names["switchback_dead_letters_oldest_pending_seconds"], "%v", names)
 	}

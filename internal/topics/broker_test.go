@@ -92,7 +92,7 @@ func TestEnsure(t *testing.T) {
 			t.Errorf("report:\n%s", report)
 		}
 		for _, part := range []string{"created  features.retry-2s (tier): 3 partitions", "existing features.dlq (dlq): 2 partitions", "differs  features.dlq (dlq): retention.ms is 1000"} {
-			expect.That(t, strings.Contains(report.String(), part), "the report does not say %q:\n%s", part, report)
+			expect.That(t, strings.Contains(report.String(), part), "the report lacks %q:\n%s", part, report)
 		}
 		seen := must.Get(observe(t.Context(), admin, plan))(t)
 		dlq := seen["features.dlq"]

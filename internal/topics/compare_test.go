@@ -99,7 +99,7 @@ func TestCompare(t *testing.T) {
 			for i, fault := range faults {
 				for part := range strings.SplitSeq(c.want[i], "|") {
 					text := string(fault.Kind) + " " + fault.String()
-					expect.That(t, strings.Contains(text, part), "%q does not say %q", text, part)
+					expect.That(t, strings.Contains(text, part), "%q does not contain %q", text, part)
 				}
 				expect.That(t, slices.Contains(FaultKinds(), fault.Kind) && !strings.Contains(fault.String(), "\n"), "fault %+v", fault)
 			}

@@ -59,7 +59,7 @@ func TestFront_S0_4_trustsNoClockBeyondAnHour(t *testing.T) {
 		expect.Equal(t, f.before(now.Add(came), now), want, came)
 	}
 	f.never = true
-	expect.That(t, !f.before(now, now), "what can never be known is known")
+	expect.That(t, !f.before(now, now), "unknowable evidence is reported as known")
 }
 
 // S4-10: the end of a gap is data of its event. A malformed event counts as none, whatever its message says.

@@ -270,7 +270,7 @@ func TestJudge_S4_14_generationsOfOneSource(t *testing.T) {
 func TestJudge_S3_1_stranded(t *testing.T) {
 	h := newHistory(1).place(InTier, 0, func(p *Place) { p.Due = time.Unix(1e9, 0).Add(-time.Hour) })
 	r := h.judged()
-	expect.That(t, r.Verdict == Proven && r.Found[Overdue] == 1, "nobody runs: %s %v", r.Verdict, r.Found)
+	expect.That(t, r.Verdict == Proven && r.Found[Overdue] == 1, "no instance runs: %s %v", r.Verdict, r.Found)
 	h.cut.Consumed = map[Spot]bool{{source, 0}: true}
 	r = h.judged()
 	expect.That(t, r.Verdict == Violated && r.Found[Stranded] == 1, "%s %v", r.Verdict, r.Found)
