@@ -141,29 +141,14 @@ func countRecords(ctx context.Context, t *testing.T, log *topiclog.Cluster, topi
 func (p *pipe) killReplays(topic string, deadLetters, kills int, replay []string) {
 	p.t.Helper()
 	random := rand.New(rand.NewPCG(testrun.Seed(p.t), 0))
-	uncommitted := p.log.TailUncommitted(p.t, topic)
-	eventually.Until(p.ctx, p.t, "the existing records", func() (bool, string) {
-		return len(uncommitted.Seen()) >= deadLetters, fmt.Sprint(len(uncommitted.Seen()))
-	})
-	hit := 0
+	hit, payments := 0, p.tailExisting(topic)
 	for range kills {
-		before, more := len(uncommitted.Seen()), 1+random.IntN(deadLetters/kills)
-		replayer := proc.Start(p.t, p.spec("replayer", replay...))
-		eventually.Until(p.ctx, p.t, fmt.Sprintf("%d reinjected records", more), func() (bool, string) {
-			select {
-			case <-replayer.Done(): // no dead letter was left
-				return true, ""
-			default:
-			}
-			n := len(uncommitted.Seen()) - before
-			return n >= more, fmt.Sprint(n)
-		})
-		if replayer.Kill() {
+		if p.killAfterWrites(payments, 1+random.IntN(deadLetters/kills), replay...) {
 			hit++
 		}
 	}
-	p.t.Logf("%d of %d kills met a running replayer, with %d records in %s, committed or not", hit, kills, len(uncommitted.Seen()), topic)
-	expect.That(p.t, hit != 0, "none of %d kills met a running replayer", kills)
+	p.t.Logf("%d of %d kills hit a running replayer", hit, kills)
+	expect.That(p.t, hit != 0, "none of %d kills hit a running replayer", kills)
 }
 
 // paymentID matches the ID of a payment, in its key or its value.

@@ -148,7 +148,7 @@ func TestOrder_S3_1(t *testing.T) {
 			p := newPipe(t, time.Minute, func(s *settings) { s.Ordering = mode }).ensure()
 			p.places.Script("f", misbehave.Status(503)) // the first event waits
 			for level := 1; level <= 2; level++ {
-				p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("f"), Value: []byte(featureAt("f", level))})
+				p.sendAt(level, "f")
 			}
 			p.drain().wantBalanced(t)
 			wantTotals(t, p.verify(), 2, want.totals)
@@ -163,7 +163,7 @@ func TestDuplicate_S2_9_S0_6(t *testing.T) {
 	parallel(t, testrun.Proof)
 	p := newPipe(t, time.Minute).ensure()
 	for _, level := range []int{1, 1, 2, 2, 2, 1} {
-		p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("f"), Value: []byte(featureAt("f", level))})
+		p.sendAt(level, "f")
 	}
 	s := p.drain().wantBalanced(t)
 	expect.Equal(t, s.number(t, "duplicates"), 3, "summary")
@@ -171,7 +171,7 @@ func TestDuplicate_S2_9_S0_6(t *testing.T) {
 	got := p.levels()
 	expect.That(t, slices.Equal(got, []int{1, 2, 1}), "outputs have levels %v, want 1, 2, 1", got)
 	t.Run("after_a_restart", func(t *testing.T) {
-		p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("f"), Value: []byte(featureAt("f", 1))})
+		p.sendAt(1, "f")
 		p.drain().wantBalanced(t)
 		wantTotals(t, p.verify(), 7, conservation.Place{Output: 3, Closed: 4})
 	})
@@ -182,9 +182,7 @@ func (p *pipe) levels() []int {
 	p.t.Helper()
 	var out []int
 	for _, r := range p.read(p.topics.Output) {
-		var f struct{ Properties struct{ Level int } }
-		must.Do(p.t, json.Unmarshal(r.Value, &f))
-		out = append(out, f.Properties.Level)
+		out = append(out, levelOf(p.t, r))
 	}
 	return out
 }

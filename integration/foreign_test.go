@@ -138,7 +138,7 @@ func (d *foreignDLQ) wantFailedAgain(id string, again *kgo.Record) {
 		must.That(d.t, code == 0, "exit code %d\n%s", code, out)
 		again = d.waitForDeadLetter("dlq", "f-3", replay+2)
 	}
-	states, _ := d.states()
+	states := d.states()
 	expect.That(d.t, states[id].Status == "replaying" && states[id].ReprocessCount == 2, "want the third replay as last state in the status topic: %+v", states[id])
 }
 

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -188,10 +187,7 @@ func TestMetrics_S2_7(t *testing.T) {
 	if code, body := p.get(address, "/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
-	eventually.Until(p.ctx, t, "/readyz to say 200", func() (bool, string) {
-		code, body := p.get(address, "/readyz")
-		return code == http.StatusOK, fmt.Sprint(code, " ", body)
-	})
+	p.untilReadyz(address, http.StatusOK)
 	p.untilMetrics(address, `switchback_dead_letters_pending{pipeline="[^"]+"} 1`)
 	p.send("well", "once", "gone")
 	p.untilMetrics(address,

@@ -87,13 +87,9 @@ func testOutage(t *testing.T, down misbehave.Answer) {
 // sendLevels sends events of every key, in their order.
 func (p *pipe) sendLevels(names []string, from, to int) {
 	p.t.Helper()
-	var records []*kgo.Record
 	for level := from; level < to; level++ {
-		for _, id := range names {
-			records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))})
-		}
+		p.sendAt(level, names...)
 	}
-	p.sendRecords(records...)
 }
 
 func levelOf(t *testing.T, r *kgo.Record) int {
@@ -148,11 +144,7 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 	before := len(p.read(p.topics.Output))
 
 	p.recreateSource()
-	var records []*kgo.Record
-	for _, id := range all {
-		records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, 4))})
-	}
-	p.sendRecords(records...)
+	p.sendAt(4, all...)
 
 	refused := p.start("it", "--until-end").Wait(p.ctx, t)
 	must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"), "want exit code 1 and the command that adopts the topic: %s", refused)

@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // makeSuperseded creates a dead letter of each feature's first event, and replays it after a newer event was delivered,
@@ -97,9 +98,10 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
 	p.makeSuperseded(ids("k", n)...)
+	states := p.tailExisting(p.statusTopic)
 	for range kills {
 		reopen := p.reopenArgs("--execute")
-		p.killAfterWrites("reopened dead letters", p.statusTopic, 1+random.IntN(n/2), append(reopen, p.consentFlags(reopen)...)...)
+		p.killAfterWrites(states, 1+random.IntN(n/2), append(reopen, p.consentFlags(reopen)...)...)
 	}
 	r := p.run("replayer", append(p.reopenArgs("--execute"), p.consentFlags(p.reopenArgs())...)...)
 	must.That(t, r.Code == 0 || r.Code == exitNothing, "reopen after %d kills: %s", kills, r)
@@ -116,9 +118,9 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "forced.jsonl")
 	p.wantReplayer(0, "--plan", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
 	apply := []string{"replay", "--plan", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
-	hit := 0
+	hit, source := 0, p.tailExisting(p.topics.Source)
 	for range kills {
-		if p.killAfterWrites("reinjected dead letters", p.topics.Source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {
+		if p.killAfterWrites(source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {
 			hit++
 		}
 	}
@@ -145,14 +147,13 @@ func (p *pipe) reopenings() []string {
 	return out
 }
 
-// killAfterWrites starts a replayer and kills it after it wrote this many records into a topic, committed or not. It
-// reports whether the replayer was still running.
-func (p *pipe) killAfterWrites(what, topic string, records int, args ...string) bool {
+// killAfterWrites starts a replayer and kills it after it wrote this many records into the topic of the tail, committed
+// or not. It reports whether the replayer was still running.
+func (p *pipe) killAfterWrites(uncommitted *topiclog.Tail, records int, args ...string) bool {
 	p.t.Helper()
-	uncommitted := p.log.TailUncommitted(p.t, topic)
-	before := len(uncommitted.UntilCount(p.ctx, p.t, "the existing records of "+topic, len(p.read(topic))))
+	before := len(uncommitted.Seen())
 	replayer := proc.Start(p.t, p.spec("replayer", args...))
-	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d %s", records, what), func() (bool, string) {
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d further records", records), func() (bool, string) {
 		select {
 		case <-replayer.Done(): // the replayer may end with fewer records
 			return true, ""
@@ -162,6 +163,14 @@ func (p *pipe) killAfterWrites(what, topic string, records int, args ...string) 
 		return n >= records, fmt.Sprint(n)
 	})
 	return replayer.Kill()
+}
+
+// tailExisting follows a topic with its uncommitted records, and returns when it has seen the existing records.
+func (p *pipe) tailExisting(topic string) *topiclog.Tail {
+	p.t.Helper()
+	tail := p.log.TailUncommitted(p.t, topic)
+	tail.UntilCount(p.ctx, p.t, "the existing records of "+topic, len(p.read(topic)))
+	return tail
 }
 
 // sendAt sends one event of each feature with this level.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
-	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -88,11 +87,11 @@ type state struct {
 	ReplayID           string `json:"replay_id"`
 }
 
-// states returns the latest state record of each dead letter, and the number of records.
-func (p *pipe) states() (map[string]state, int) {
+// states returns the latest state record of each dead letter.
+func (p *pipe) states() map[string]state {
 	p.t.Helper()
-	last, records := map[string]state{}, p.read(p.statusTopic)
-	for _, r := range records {
+	last := map[string]state{}
+	for _, r := range p.read(p.statusTopic) {
 		if strings.HasPrefix(string(r.Key), "audit-chain/") {
 			continue // not a dead letter
 		}
@@ -101,17 +100,21 @@ func (p *pipe) states() (map[string]state, int) {
 		expect.That(p.t, err == nil && s.ID == string(r.Key), "state record %s: id %q, %v", topiclog.Describe(r), s.ID, err)
 		last[s.ID] = s
 	}
-	return last, len(records)
+	return last
 }
 
 func (p *pipe) wantStates(n int, status string) {
 	p.t.Helper()
-	states, _ := p.states()
+	p.wantStateCounts(map[string]int{status: n})
+}
+
+func (p *pipe) wantStateCounts(want map[string]int) {
+	p.t.Helper()
 	count := map[string]int{}
-	for _, s := range states {
+	for _, s := range p.states() {
 		count[s.Status]++
 	}
-	expect.That(p.t, count[status] == n && len(states) == n, "states of the dead letters: %v, want %d %s", count, n, status)
+	expect.That(p.t, maps.Equal(count, want), "states of the dead letters: %v, want %v", count, want)
 }
 
 // C-4, S4-8: a dry run changes nothing. A replay reinjects each dead letter once, and a second replay finds nothing to
@@ -122,10 +125,9 @@ func TestReplay_C4_S4_8(t *testing.T) {
 	p := newPipe(t, 90*time.Second).ensure()
 	p.makeDead(n)
 	t.Run("dry_run_changes_nothing", func(t *testing.T) {
-		before, _ := p.states()
+		before := p.states()
 		p.replay()
-		after, _ := p.states()
-		expect.That(t, len(before) == len(after), "%d states before, %d after", len(before), len(after))
+		expect.Equal(t, len(p.states()), len(before), "states after the dry run")
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
 	})
 	t.Run("execute_puts_each_back_once", func(t *testing.T) {
@@ -178,13 +180,7 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 		p.drain().wantBalanced(t)
 	}
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: 3 * n, Replays: 2*n + n/2, Output: n / 2})
-	states, _ := p.states()
-	count := map[string]int{}
-	for _, s := range states {
-		count[s.Status]++
-	}
-	want := map[string]int{"reprocessed": n / 2, "escalated": n / 2}
-	expect.That(t, maps.Equal(count, want), "states %v, want %v", count, want)
+	p.wantStateCounts(map[string]int{"reprocessed": n / 2, "escalated": n / 2})
 	code, _ := p.replay("--execute")
 	expect.That(t, code == exitNothing, "a replay took escalated dead letters (exit code %d)", code)
 }
@@ -226,12 +222,7 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 			p.replay("--execute")
 			p.drain().wantBalanced(t)
 			p.wantLevels(n, c.want...)
-			count := map[string]int{}
-			states, _ := p.states()
-			for _, s := range states {
-				count[s.Status]++
-			}
-			expect.That(t, maps.Equal(count, c.states), "states %v, want %v", count, c.states)
+			p.wantStateCounts(c.states)
 		})
 	}
 }
@@ -254,8 +245,7 @@ func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
 		p.drain()
 	}
 	p.wantLevels(1, 1)
-	all, _ := p.states()
-	for _, s := range all {
+	for _, s := range p.states() {
 		states[s.Source] = s.Status
 	}
 	source := p.topics.Source + "/" + strconv.Itoa(int(p.read(p.topics.DLQ)[0].Partition)) + "/"
@@ -285,9 +275,10 @@ func TestReplayKilled_C4(t *testing.T) {
 			random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 			p := newPipe(t, 8*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
 			p.makeDead(c.deadLetters)
-			hit := 0
+			hit, source := 0, p.tailExisting(p.topics.Source)
 			for range c.kills {
-				if p.killReplayer(c.deadLetters, 1+random.IntN(c.within), c.rateFlags...) {
+				args := append([]string{"replay", "-c", p.file, "--reason", "kill", "--execute", "--take-over"}, c.rateFlags...)
+				if p.killAfterWrites(source, 1+random.IntN(c.within), append(args, p.consentFlags(args)...)...) {
 					hit++
 				}
 			}
@@ -301,27 +292,6 @@ func TestReplayKilled_C4(t *testing.T) {
 			p.runConsumer("verify", "audit")
 		})
 	}
-}
-
-// killReplayer starts a replay over a source of n events and kills it after it reinjected this many records, committed
-// or not. It reports whether the replayer was still running.
-func (p *pipe) killReplayer(n, reinject int, rateFlags ...string) bool {
-	p.t.Helper()
-	uncommitted := p.log.TailUncommitted(p.t, p.topics.Source)
-	before := len(reinjected(uncommitted.UntilCount(p.ctx, p.t, "the source events", n)))
-	args := append([]string{"replay", "-c", p.file, "--reason", "kill", "--execute", "--take-over"}, rateFlags...)
-	args = append(args, p.consentFlags(args)...)
-	replayer := proc.Start(p.t, p.spec("replayer", args...))
-	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d reinjected records", reinject), func() (bool, string) {
-		select {
-		case <-replayer.Done(): // the replayer may end with fewer records
-			return true, ""
-		default:
-		}
-		n := len(reinjected(uncommitted.Seen())) - before
-		return n >= reinject, fmt.Sprint(n)
-	})
-	return replayer.Kill()
 }
 
 // C-4: two operators apply overlapping plans at the same time, in two processes. Each dead letter is reinjected once.
@@ -363,12 +333,4 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 	p.drain().wantBalanced(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
 	p.wantStates(n, "reprocessed")
-}
-
-// reinjected returns the records that a replayer produced to the source topic.
-func reinjected(records []*kgo.Record) []*kgo.Record {
-	return slices.DeleteFunc(slices.Clone(records), func(r *kgo.Record) bool {
-		_, n := topiclog.Header(r, "switchback-replay-id")
-		return n == 0
-	})
 }

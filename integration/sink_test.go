@@ -312,11 +312,7 @@ func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
 	consumer := p.start("one")
 	output := p.log.Tail(t, p.topics.Output)
 	for level := range levels {
-		var records []*kgo.Record
-		for _, id := range ids("r", n) {
-			records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))})
-		}
-		p.sendRecords(records...)
+		p.sendAt(level, ids("r", n)...)
 		expect.Equal(t, tab.verifyTable(0, "--repair").Repaired, 0, "repaired rows")
 	}
 	output.UntilCount(p.ctx, t, "outputs", n)

@@ -121,7 +121,7 @@ func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
 	spec.Args = []string{"-c", `ulimit -n 256; exec "$0" "$@"`, spec.Path, "run", "-c", p.file}
 	spec.Path = "/bin/sh"
 	consumer := proc.Start(t, spec)
-	address := consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"msg":"metrics served".*"address":"([^"]+)"`))[1]
+	address := p.metricsAddress(consumer)
 	for range 400 {
 		conn := must.Get((&net.Dialer{}).DialContext(p.ctx, "tcp", address))(t)
 		t.Cleanup(func() { _ = conn.Close() })
