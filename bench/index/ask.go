@@ -145,14 +145,14 @@ func (a *asker) all(ctx context.Context, q question) error {
 // page requests the second page of a filter, the newest dead letters first. If there is no second page, it requests the
 // first.
 func (a *asker) page(ctx context.Context, q question) error {
-	asked := dlqindex.Query{Filter: q.filter, Newest: true}
-	asked.Limit = pageSize
-	first, err := a.d.Page(ctx, asked, nil)
+	query := dlqindex.Query{Filter: q.filter, Newest: true}
+	query.Limit = pageSize
+	first, err := a.d.Page(ctx, query, nil)
 	if err != nil {
 		return err
 	}
 	return a.add("page: "+q.name, func() (int, error) {
-		page, err := a.d.Page(ctx, asked, first.Next)
+		page, err := a.d.Page(ctx, query, first.Next)
 		return len(page.Letters), err
 	})
 }

@@ -156,8 +156,8 @@ func (r chainsReport) Text(out io.Writer) error {
 		return err
 	}
 	for _, c := range r.Chains {
-		if said := c.Fault + c.Gone; said != "" {
-			fmt.Fprintf(out, "%s, partition %d: %s\n", c.Chain, c.Partition, said)
+		if problem := c.Fault + c.Gone; problem != "" {
+			fmt.Fprintf(out, "%s, partition %d: %s\n", c.Chain, c.Partition, problem)
 		}
 	}
 	_, err := fmt.Fprintf(out, "%s: %s\n", r.Pipeline, r.Line())

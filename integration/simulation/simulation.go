@@ -70,10 +70,10 @@ func Play(p plan.Plan, dir string, logs io.Writer) (Result, error) {
 
 func result(w *world.World, e judge.Evidence) Result {
 	r := Result{Violations: judge.Verdict(e), Story: w.Story.String(), Virtual: w.Now(), Rest: e.Rest, Busy: e.Busy, Digest: e.Digest()}
-	told := map[string]bool{"": true}
+	shown := map[string]bool{"": true}
 	for _, v := range r.Violations {
-		if !told[v.Source] && len(r.Journeys) < mostJourneys {
-			told[v.Source] = true
+		if !shown[v.Source] && len(r.Journeys) < mostJourneys {
+			shown[v.Source] = true
 			r.Journeys = append(r.Journeys, judge.Journey(e, v.Source))
 		}
 	}

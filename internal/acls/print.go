@@ -53,8 +53,8 @@ func allow(principal, host string, roles []Role, of func(Role) []Grant) (Allowed
 	return a, nil
 }
 
-// WriteCommands writes the kafka-acls.sh commands that make the grants, each on one line, for a POSIX shell. What a role above grants already is
-// not granted again.
+// WriteCommands writes the kafka-acls.sh commands that create the grants, each on one line, for a POSIX shell. It omits
+// grants that a role above already has.
 func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Least privileges of %s. Run as an administrator of the cluster.\n", cli.ShellWord(a.Principal))

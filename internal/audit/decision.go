@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Decision is what was decided about one record. It is a closed list (see [Decisions]).
+// Decision is the decision about one record. It is a closed list (see [Decisions]).
 type Decision string
 
 // The decisions.
 const (
 	Delivered    Decision = "delivered"     // written to the output
 	Retried      Decision = "retried"       // failed transiently, waits in a tier
-	Parked       Decision = "parked"        // put back into a tier without an attempt (due beyond the tier, or its predecessor waits)
+	Parked       Decision = "parked"        // returned to a tier without an attempt (due beyond the tier, or its predecessor waits)
 	DeadLettered Decision = "dead_lettered" // written to the DLQ
 	Duplicate    Decision = "duplicate"     // closed: the same content was already taken
 	Superseded   Decision = "superseded"    // closed: a newer version of the feature was applied
@@ -25,7 +25,7 @@ const (
 	Escalated    Decision = "escalated"     // an entry of the governance ledger: a rule about the use of data, or too many retries of governed ones
 	Lost         Decision = "lost"          // deleted before it was consumed: a gap between the commit and the log start
 	Operation    Decision = "operation"     // an operator began to act on dead letters: who, why, which filter, which plan
-	Watched      Decision = "watched"       // how much of a replay a consumer group has consumed, and how many died again
+	Watched      Decision = "watched"       // how much of a replay a consumer group has consumed, and how many records failed again
 )
 
 // Decisions returns every decision, in the order of the constants.

@@ -7,8 +7,8 @@
 //
 // A [Chain] numbers its entries. Each has the hash of the previous entry, and a hash over both and its own canonical
 // JSON (RFC 8785). Changing, removing, adding or reordering an entry breaks the chain at that place, and [Verify] names
-// it. Nothing is signed: whoever can rewrite the whole chain, from the changed entry to its head, can make a consistent
-// one. Only an earlier report kept elsewhere shows that.
+// it. Nothing is signed: anyone who can rewrite the whole chain, from the changed entry to its head, can create a
+// consistent one. Only an earlier report that was stored elsewhere reveals this.
 //
 // Its callers are the consumer (internal/consumer, internal/governance), the orders (internal/control) and the replayer
 // (internal/replay).

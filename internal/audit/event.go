@@ -53,7 +53,7 @@ type Event struct {
 	After  string `json:"after,omitzero"`         // and after it
 	Force  string `json:"force_version,omitzero"` // why the dead letter may overwrite newer data, if it may
 
-	// What follows is set in an entry of the governance ledger.
+	// The following fields are set in an entry of the governance ledger.
 	LedgerVersion int    `json:"ledger_version,omitzero"` // of the ledger's format
 	Care          string `json:"care,omitzero"`           // the marks of the record
 	Sovereignty   string `json:"sovereignty,omitzero"`

@@ -215,7 +215,7 @@ func (c *Consumer) committed(events []*retrytopics.Event) {
 	}
 }
 
-// preflight fails early with a clear error: a group whose topics are missing would silently wait for ever.
+// preflight fails early with a clear error. Without topics, a group would silently wait forever.
 func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 	if err := kafka.Reachable(ctx, client); err != nil {
 		return err

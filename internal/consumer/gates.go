@@ -27,7 +27,7 @@ func newGates(cfg *config.Config) *gates.Gates {
 	})
 }
 
-// observed tells the gates of the start of each attempt, and of an attempt that does not count because something is
+// observed reports to the gates the start of each attempt, and an attempt that does not count because something is
 // unavailable. The gates learn of its end from the commit.
 func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -177,7 +177,7 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 		c.orders.quarantine(context.Background(), now, batch, control.Code(classify.CodePrecisionDegraded), breach.String())
 		return quarantinedError(batch, breach.String())
 	case c.gates.Suspended(now) && c.cfg.Pipeline.Tolerance.HoldsOn(classify.CodePrecisionDegraded):
-		return nil // it would pause the pipeline; in the mode that makes dead letters, it goes on making them
+		return nil // it would pause the pipeline; in the mode that writes dead letters, it continues to write them
 	}
 	return breach.Failure(source.IDString())
 }

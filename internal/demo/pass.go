@@ -94,15 +94,15 @@ const (
 
 // watch prints a line now and then until the context ends, and when the outage begins and ends.
 func (p *play) watch(ctx context.Context, c *consumer.Consumer, from source) {
-	start, told, down := time.Now(), time.Now(), false
+	start, reported, down := time.Now(), time.Now(), false
 	for kafka.Pause(ctx, look) == nil {
 		f := frame{elapsed: time.Since(start), produced: from.produced(), events: from.events, outage: p.stage.places.OutageLeft(), progress: c.Progress()}
 		if out := f.outage > 0; out != down {
 			down = out
 			fmt.Fprint(p.Stderr, f.announce())
 		}
-		if time.Since(told) >= news {
-			told = time.Now()
+		if time.Since(reported) >= news {
+			reported = time.Now()
 			fmt.Fprintln(p.Stderr, f.line())
 		}
 	}

@@ -27,10 +27,10 @@ type placeService struct {
 	http      *http.Server
 	done      chan error
 
-	mu     sync.Mutex
-	first  time.Time      // time of the first request
-	asked  map[string]int // requests by feature ID; only IDs of the gazetteer, so it is bounded
-	counts map[replyKind]int64
+	mu       sync.Mutex
+	first    time.Time      // time of the first request
+	requests map[string]int // requests by feature ID; only IDs of the gazetteer, so it is bounded
+	counts   map[replyKind]int64
 }
 
 // startPlaces starts the service on a port of 127.0.0.1; 0 takes a free one. If the port is taken, the error wraps the listener's
@@ -46,7 +46,7 @@ func startPlaces(port int, script Script) (*placeService, error) {
 	}
 	s := &placeService{
 		gazetteer: gazetteer, script: script, addr: listener.Addr().String(), done: make(chan error, 1),
-		asked: map[string]int{}, counts: map[replyKind]int64{},
+		requests: map[string]int{}, counts: map[replyKind]int64{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /place", s.place)
@@ -103,8 +103,8 @@ func (s *placeService) next(key string) placeReply {
 	if s.first.IsZero() {
 		s.first = time.Now()
 	}
-	s.asked[key]++
-	reply := s.script.reply(key, s.asked[key], time.Since(s.first))
+	s.requests[key]++
+	reply := s.script.reply(key, s.requests[key], time.Since(s.first))
 	s.counts[reply.Kind]++
 	return reply
 }

@@ -76,9 +76,9 @@ func tunnelRefused(_ context.Context, proxy *url.URL, _ *http.Request, answer *h
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	said := *answer
-	said.Body = nil // it belongs to the connection
-	failed := classify.NewHTTPError(&said, time.Now())
+	withoutBody := *answer
+	withoutBody.Body = nil // it belongs to the connection
+	failed := classify.NewHTTPError(&withoutBody, time.Now())
 	if failed.Status == http.StatusNotFound || failed.Status == http.StatusGone {
 		return &fault{classify.CodeHTTPClientError, fmt.Sprintf("the proxy %s does not connect: %v", classify.PublicURL(proxy), failed)}
 	}

@@ -138,9 +138,9 @@ func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Val
 	}
 	value, err := l.parse(target, answer.StatusCode, text)
 	if err != nil {
-		said := classify.NewResponse(answer)
-		said.Body = beginning(text, target)
-		err = classify.WithResponse(said, err)
+		recorded := classify.NewResponse(answer)
+		recorded.Body = beginning(text, target)
+		err = classify.WithResponse(recorded, err)
 	}
 	return value, err
 }
@@ -156,16 +156,16 @@ func (l *httpLookup) refused(target *url.URL, answer *http.Response) error {
 	if l.exception == nil || slices.Contains([]int{401, 429, 502, 503, 504}, answer.StatusCode) {
 		return failed
 	}
-	said := l.exception(l.method+" "+classify.PublicURL(target), answer.StatusCode, text)
-	if said == nil {
+	reported := l.exception(l.method+" "+classify.PublicURL(target), answer.StatusCode, text)
+	if reported == nil {
 		return failed
 	}
-	if trouble, ok := errors.AsType[*fault](said); ok && trouble.code == classify.CodeBadResponse && answer.StatusCode >= 500 {
+	if trouble, ok := errors.AsType[*fault](reported); ok && trouble.code == classify.CodeBadResponse && answer.StatusCode >= 500 {
 		return classify.WithClass(classify.RetryBackoff, failed) // it looks like an outage, and the answer says that the request is not at fault
 	}
 	response := classify.NewResponse(answer)
 	response.Body = beginning(text, target)
-	return classify.WithResponse(response, said)
+	return classify.WithResponse(response, reported)
 }
 
 // parse returns the JSON of an answer, or the reason why it is not the expected JSON.
@@ -180,8 +180,8 @@ func (l *httpLookup) parse(target *url.URL, status int, text []byte) (transform.
 	value, err := transform.ParseValue(text)
 	if err != nil {
 		if l.exception != nil {
-			if said := l.exception(what, status, text); said != nil {
-				return transform.Value{}, said
+			if reported := l.exception(what, status, text); reported != nil {
+				return transform.Value{}, reported
 			}
 		}
 		return transform.Value{}, l.badResponse(target, "is not JSON: "+err.Error())

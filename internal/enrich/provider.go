@@ -58,13 +58,13 @@ const (
 )
 
 func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provider, error) {
-	made, err := newLookup(c)
+	lookup, err := newLookup(c)
 	if err != nil {
 		return nil, err
 	}
 	g := c.Bounds()
 	p := &provider{
-		step: step.Name, name: c.Name, lookup: made, timeout: g.Timeout.Std(), turns: make(chan struct{}, g.MaxConnections),
+		step: step.Name, name: c.Name, lookup: lookup, timeout: g.Timeout.Std(), turns: make(chan struct{}, g.MaxConnections),
 		quota: NewQuotaLedger(o.RetryAfterLimit, time.Now), breaker: breaker.NewGuard(step.Name, g.Breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
 	}
 	if p.cache, err = newCache(g.Cache); err != nil {

@@ -40,12 +40,12 @@ func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 	s := &Steps{}
 	var faults []error
 	for i, c := range configured {
-		made, err := newStep(c, o)
+		created, err := newStep(c, o)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("enrich[%d] (%s): %w", i, c.Name, err))
 			continue
 		}
-		s.steps = append(s.steps, made)
+		s.steps = append(s.steps, created)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -121,12 +121,12 @@ func newStep(c config.EnrichStep, o Options) (*step, error) {
 		s.set = append(s.set, assignment{property: property, from: pointer(c.Set[property])})
 	}
 	for _, l := range c.Lookups() {
-		made, err := newProvider(c, l, o)
+		created, err := newProvider(c, l, o)
 		if err != nil && len(c.Providers) > 0 {
 			err = fmt.Errorf("provider %s: %w", l.Name, err)
 		}
 		faults = append(faults, err)
-		s.providers = append(s.providers, made)
+		s.providers = append(s.providers, created)
 	}
 	return s, errors.Join(faults...)
 }

@@ -112,9 +112,9 @@ func (d *Database) Lost(err error) error {
 	if _, oversize := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); oversize {
 		return &answerError{fmt.Errorf("%s: a message of the server is too large: %w", d.What, err)}
 	}
-	_, said := errors.AsType[*pgconn.PgError](err)
+	_, answered := errors.AsType[*pgconn.PgError](err)
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
-	if !said && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+	if !answered && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return &net.OpError{Op: d.What, Err: err}
 	}
 	return fmt.Errorf("%s: %w", d.What, err)
@@ -142,8 +142,8 @@ func Connecting(err error) bool {
 // WriteRefused reports whether the server refused a write because the transaction or the server is read-only (SQLSTATE
 // 25006), for example on a standby after a failover.
 func WriteRefused(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && said.Code == "25006"
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == "25006"
 }
 
 // StatementTimeout returns the time limit of the server. It is a little shorter than the client's, so that the server

@@ -148,7 +148,7 @@ func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 		return
 	}
 	defer client.Close()
-	said := ""
+	logged := ""
 	for {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
@@ -156,12 +156,12 @@ func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 		}
 		changed, err := s.take(fetches)
 		switch {
-		case err != nil && err.Error() != said:
+		case err != nil && err.Error() != logged:
 			report(s.reload(err))
-			said = err.Error()
+			logged = err.Error()
 		case err == nil && changed:
 			report(s.reload(nil))
-			said = ""
+			logged = ""
 		}
 		if err != nil && kafka.Pause(ctx, time.Second) != nil { // the client tries again by itself; this bounds how often
 			return

@@ -57,8 +57,8 @@ func unknownID(id int) *Error {
 
 // failed converts the client's error about the schema of a record; id is 0 for a schema that it refers to. Neither asked nor the client's
 // errors contain credentials.
-func failed(err error, asked string, id int) error {
-	response, answered, other := sortOut(err, asked, classify.StageDecode)
+func failed(err error, request string, id int) error {
+	response, answered, other := sortOut(err, request, classify.StageDecode)
 	if response == nil || response.StatusCode != http.StatusNotFound {
 		return other
 	}
@@ -72,8 +72,8 @@ func failed(err error, asked string, id int) error {
 
 // refused converts the client's error about a schema of outputs. A registry that does not have it, or does not accept it, disagrees with
 // the pipeline, so no record is at fault.
-func refused(err error, asked string) error {
-	response, answered, other := sortOut(err, asked, classify.StageEncode)
+func refused(err error, request string) error {
+	response, answered, other := sortOut(err, request, classify.StageEncode)
 	if response == nil {
 		return other
 	}
@@ -98,24 +98,24 @@ func noAnswer(message string, stage classify.Stage, err error) *Error {
 }
 
 // oversized returns the error for an answer beyond the bound.
-func oversized(asked string, stage classify.Stage, err error) *Error {
-	return &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + errOversize.Error(), Err: err, oversize: true}
+func oversized(request string, stage classify.Stage, err error) *Error {
+	return &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: request + ": " + errOversize.Error(), Err: err, oversize: true}
 }
 
 // sortOut converts a failure by the taxonomy, whatever was asked. These are transient: no answer, 408, 429, 5xx, and a 404 without the
 // error_code of a registry. A certificate that is not trusted, a refused login and every other 4xx are permanent. response is nil if there
 // was no answer; answered is its text.
-func sortOut(err error, asked string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
+func sortOut(err error, request string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
 	if errors.Is(err, errOversize) {
-		return nil, "", oversized(asked, stage, err)
+		return nil, "", oversized(request, stage, err)
 	}
 	if !errors.As(err, &response) { // no answer, or an unreadable one
 		if f := classify.Of(err); f.Code != classify.CodeUnknown && !f.Transient() {
-			return nil, "", classify.WithStage(stage, fmt.Errorf("schema registry: %s: %w", asked, err))
+			return nil, "", classify.WithStage(stage, fmt.Errorf("schema registry: %s: %w", request, err))
 		}
-		return nil, "", &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + err.Error(), Err: err}
+		return nil, "", &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: request + ": " + err.Error(), Err: err}
 	}
-	answered = asked + ": " + strconv.Itoa(response.StatusCode) + " " + cut(response.Message)
+	answered = request + ": " + strconv.Itoa(response.StatusCode) + " " + cut(response.Message)
 	if response.StatusCode == http.StatusNotFound && response.ErrorCode == 0 {
 		return nil, "", noAnswer(answered, stage, err)
 	}
@@ -151,8 +151,8 @@ func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) e
 	if err != nil {
 		return err
 	}
-	recorded, asked := recorded(ctx)
-	err = asked.mark(ask(recorded))
+	recorded, request := recorded(ctx)
+	err = request.mark(ask(recorded))
 	end := breaker.Success // the registry answered
 	failure, is := errors.AsType[*Error](err)
 	if is && failure.Code == classify.CodeRegistryUnavailable {
@@ -230,8 +230,8 @@ func (x *exchange) note(request *http.Request, answer *http.Response, took time.
 	}
 	x.response = nil
 	if answer != nil {
-		said := classify.NewResponse(answer)
-		x.response = &said
+		exchanged := classify.NewResponse(answer)
+		x.response = &exchanged
 	}
 }
 
@@ -243,13 +243,13 @@ func (x *exchange) mark(err error) error {
 		return err
 	}
 	if x.response != nil {
-		said := *x.response
+		exchanged := *x.response
 		if refused, ok := errors.AsType[*sr.ResponseError](err); ok {
-			said.Body = strings.ToValidUTF8(string(refused.Raw[:min(len(refused.Raw), classify.MaxBody)]), "")
+			exchanged.Body = strings.ToValidUTF8(string(refused.Raw[:min(len(refused.Raw), classify.MaxBody)]), "")
 		} else if refused, ok := errors.AsType[*classify.HTTPError](err); ok {
-			said.Body = refused.Body
+			exchanged.Body = refused.Body
 		}
-		err = classify.WithResponse(said, err)
+		err = classify.WithResponse(exchanged, err)
 	}
 	return classify.WithRequest(x.request, err)
 }

@@ -243,16 +243,16 @@ func (r *references) follow(ctx context.Context, list []sr.SchemaReference) erro
 		if len(r.seen) > maxReferences {
 			return &avro.SchemaError{Message: "it refers to more than " + strconv.Itoa(maxReferences) + " schemas"}
 		}
-		asked := fmt.Sprintf("get version %d of %q", reference.Version, reference.Subject)
+		request := fmt.Sprintf("get version %d of %q", reference.Version, reference.Subject)
 		schema, err := r.client.SchemaByVersion(ctx, reference.Subject, reference.Version)
 		if err != nil {
-			return failed(err, asked, 0)
+			return failed(err, request, 0)
 		}
 		if schema.Schema.Schema == "" {
-			return noAnswer(asked+": the answer has no schema", classify.StageDecode, nil)
+			return noAnswer(request+": the answer has no schema", classify.StageDecode, nil)
 		}
 		if r.bytes += len(schema.Schema.Schema); r.bytes > maxAnswer {
-			return oversized(asked, classify.StageDecode, errOversize)
+			return oversized(request, classify.StageDecode, errOversize)
 		}
 		if err := r.follow(ctx, schema.References); err != nil {
 			return err

@@ -19,7 +19,7 @@ type question struct {
 }
 
 // provider returns the index of the provider that is asked now.
-func (x *simulation) provider(it *item) int { return x.w.steps[it.asked.step][it.asked.choice] }
+func (x *simulation) provider(it *item) int { return x.w.steps[it.request.step][it.request.choice] }
 
 // step asks the providers of one step, in order.
 func (x *simulation) step(it *item, step int) {
@@ -27,7 +27,7 @@ func (x *simulation) step(it *item, step int) {
 		x.deliver(it)
 		return
 	}
-	it.asked = question{step: step, first: none}
+	it.request = question{step: step, first: none}
 	x.ask(it)
 }
 
@@ -91,14 +91,14 @@ func (x *simulation) send(it *item) {
 		return
 	}
 	if l.circuit != nil {
-		it.asked.pass = l.circuit.Enter()
+		it.request.pass = l.circuit.Enter()
 	}
-	it.asked.ticket, _ = l.quota.Take()
+	it.request.ticket, _ = l.quota.Take()
 	x.rec.request(x.now, p)
-	it.asked.reply = x.reply(p)
+	it.request.reply = x.reply(p)
 	latency := x.w.providers[p].latency
-	if it.asked.reply != none {
-		latency = x.w.replies[it.asked.reply].latency
+	if it.request.reply != none {
+		latency = x.w.replies[it.request.reply].latency
 	}
 	x.after(latency, it, x.take)
 }
@@ -126,16 +126,16 @@ func (x *simulation) reply(p int) int {
 func (x *simulation) take(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
-	reply, end, known := it.asked.reply, breaker.Success, false
+	reply, end, known := it.request.reply, breaker.Success, false
 	advice := enrich.QuotaAdvice{}
 	if reply != none {
 		advice.Pause = x.w.replies[reply].pause
 		end = x.w.replies[reply].end
 	}
-	if l.quota.Done(it.asked.ticket, advice) && advice.Pause > 0 {
+	if l.quota.Done(it.request.ticket, advice) && advice.Pause > 0 {
 		known = true
 	}
-	if l.circuit != nil && l.circuit.Leave(x.now, it.asked.pass, end) {
+	if l.circuit != nil && l.circuit.Leave(x.now, it.request.pass, end) {
 		known = true
 	}
 	x.back(it)
@@ -164,16 +164,16 @@ func (x *simulation) back(it *item) {
 
 // answered continues with the next step.
 func (x *simulation) answered(it *item) {
-	if it.asked.choice > 0 {
+	if it.request.choice > 0 {
 		x.rec.out.Providers[x.provider(it)].Fallbacks++
 	}
-	x.step(it, it.asked.step+1)
+	x.step(it, it.request.step+1)
 }
 
 // unanswered asks the next provider, if there is one and the first one's failure is transient. The first one's failure
 // counts in the end. reply is none if the provider was held back until a time.
 func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
-	q := &it.asked
+	q := &it.request
 	if reply == none {
 		x.rec.out.Providers[x.provider(it)].Held++
 		if q.until == 0 || until < q.until {

@@ -22,15 +22,15 @@ func (x *simulation) arrive(it *item) {
 	if x.ended = x.now+next >= x.w.Duration.Std(); x.ended {
 		return
 	}
-	made := &item{number: x.arrivals, key: none, bad: x.random.Float64() < x.w.BadRecords, attempt: 1, tier: source}
+	arrived := &item{number: x.arrivals, key: none, bad: x.random.Float64() < x.w.BadRecords, attempt: 1, tier: source}
 	owner := x.arrivals
 	if x.w.keyed() {
-		made.key = x.random.IntN(x.w.Keys)
-		owner = made.key // one instance owns all records of a key
+		arrived.key = x.random.IntN(x.w.Keys)
+		owner = arrived.key // one instance owns all records of a key
 	}
-	made.home = x.instances[owner%len(x.instances)]
+	arrived.home = x.instances[owner%len(x.instances)]
 	x.arrivals++
-	x.after(next, made, x.arrive)
+	x.after(next, arrived, x.arrive)
 }
 
 // offer makes a record runnable, unless another record of its key is, and starts records in free slots.

@@ -154,14 +154,14 @@ func expectations(w io.Writer, r Report) {
 	}
 	fmt.Fprintln(w, "\nEXPECTED\tAT MOST\tIS\t")
 	for _, v := range r.Expectations {
-		is, said := "never", "ok"
+		is, verdict := "never", "ok"
 		if v.Actual != nil {
 			is = number(*v.Actual)
 		}
 		if !v.OK {
-			said = strings.TrimSpace("BROKEN " + v.Why)
+			verdict = strings.TrimSpace("BROKEN " + v.Why)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", v.Expectation, number(v.Limit), is, said)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", v.Expectation, number(v.Limit), is, verdict)
 	}
 }
 

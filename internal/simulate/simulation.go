@@ -30,7 +30,7 @@ type item struct {
 	last    time.Duration // wait before the attempt
 	begun   time.Duration // of the attempt
 	stale   bool          // its last attempt began before the gates were reset
-	asked   question
+	request question
 }
 
 // simulation plays every record and every request, one event after the other. Breakers, quotas, rate limits, gates and
@@ -41,7 +41,7 @@ type simulation struct {
 	random    *rand.Rand
 	now       time.Duration
 	events    agenda
-	made      int
+	pushed    int
 	instances []*instance
 	limits    []*rate.Limiter // of the providers themselves
 	keys      map[int]*keyed
@@ -144,8 +144,8 @@ func (x *simulation) pass(to time.Duration) {
 }
 
 func (x *simulation) after(d time.Duration, it *item, what func(*item)) {
-	x.made++
-	x.events.push(event{at: x.now + d, number: x.made, what: what, item: it})
+	x.pushed++
+	x.events.push(event{at: x.now + d, number: x.pushed, what: what, item: it})
 }
 
 // decide returns the engine's decision about a failed attempt.

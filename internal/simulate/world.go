@@ -83,13 +83,13 @@ func newWorld(sys System, s Scenario) *world {
 
 // provider prepares a service. A service that the scenario does not list always answers at once.
 func (w *world) provider(step int, service Service) provider {
-	made := provider{Service: service, step: step, limited: none}
+	built := provider{Service: service, step: step, limited: none}
 	i := slices.IndexFunc(w.Providers, func(p Provider) bool { return p.Name == service.Name })
 	if i < 0 {
-		return made
+		return built
 	}
 	p := w.Providers[i]
-	made.latency, made.hits, made.limit = p.Latency.Std(), p.CacheHits, p.RateLimit
+	built.latency, built.hits, built.limit = p.Latency.Std(), p.CacheHits, p.RateLimit
 	latency := func(a Answer) time.Duration {
 		if a == AnswerTimeout && service.Timeout > 0 {
 			return service.Timeout
@@ -104,15 +104,15 @@ func (w *world) provider(step int, service Service) provider {
 		return r
 	}
 	for _, o := range p.Outages {
-		made.outages = append(made.outages, window{o.From.Std(), o.end(), o.Share, add(o.Answer, o.RetryAfter.Std(), latency(o.Answer))})
+		built.outages = append(built.outages, window{o.From.Std(), o.end(), o.Share, add(o.Answer, o.RetryAfter.Std(), latency(o.Answer))})
 	}
 	if p.RateLimit != nil {
-		made.limited = add("http_429", p.RateLimit.RetryAfter.Std(), p.Latency.Std())
+		built.limited = add("http_429", p.RateLimit.RetryAfter.Std(), p.Latency.Std())
 	}
 	if e := p.Errors; e.Share > 0 {
-		made.errors = window{share: e.Share, reply: add(e.Answer, e.RetryAfter.Std(), latency(e.Answer))}
+		built.errors = window{share: e.Share, reply: add(e.Answer, e.RetryAfter.Std(), latency(e.Answer))}
 	}
-	return made
+	return built
 }
 
 // add adds a failure and returns its index.
@@ -211,7 +211,7 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 }
 
 func newStep(step config.EnrichStep) Step {
-	made := Step{Name: step.Name}
+	built := Step{Name: step.Name}
 	lookups := step.Lookups()
 	for _, p := range lookups {
 		service := Service{Name: step.Name}
@@ -221,9 +221,9 @@ func newStep(step config.EnrichStep) Step {
 		b := p.Bounds()
 		service.Timeout, service.Connections, service.Rate, service.Cached, service.Breaker = b.Timeout.Std(), b.MaxConnections, b.Rate, b.Cache != nil, b.Breaker
 		service.Pauses = p.HTTP != nil && p.HTTP.RetryAfter == config.RetryAfterService
-		made.Services = append(made.Services, service)
+		built.Services = append(built.Services, service)
 	}
-	return made
+	return built
 }
 
 // services lists the providers, in order.

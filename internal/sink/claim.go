@@ -60,11 +60,11 @@ func isClaim(err error) bool {
 // claimed converts a failure if the row belongs to another key. The guard's own key cannot be violated: the upsert
 // resolves conflicts by it.
 func (t *table) claimed(err error) error {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok || !t.claims || said.Code != uniqueViolation || said.TableName != lastOf(t.guardName()) {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || !t.claims || pgErr.Code != uniqueViolation || pgErr.TableName != lastOf(t.guardName()) {
 		return err
 	}
-	text := fmt.Sprintf("%s: the row is that of another record key: %s; a row is given up when that key is deleted or takes another row", t.name, said.Detail)
+	text := fmt.Sprintf("%s: the row is that of another record key: %s; a row is given up when that key is deleted or takes another row", t.name, pgErr.Detail)
 	return &claimError{coded{classify.CodeDBConstraint, text, err}}
 }
 

@@ -240,7 +240,7 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 	}
 	for _, statement := range later {
 		_, err := db.Exec(ctx, statement)
-		if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == notSupported { // for example a TimescaleDB hypertable, which looks like an ordinary table
+		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == notSupported { // for example a TimescaleDB hypertable, which looks like an ordinary table
 			_, err = db.Exec(ctx, strings.Replace(statement, "index concurrently ", "index ", 1))
 		}
 		if err != nil {
@@ -257,7 +257,7 @@ const notSupported = "0A000"
 func stated(table, statement string, err error) error {
 	first, _, _ := strings.Cut(statement, "\n")
 	err = fmt.Errorf("%s: %w", strings.TrimSuffix(first, " ("), err)
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == "42501" {
 		return fmt.Errorf("%w; run it as the owner of %s, or as a user who may create in its schema: `consumer sink ensure` without --execute prints the statements", err, table)
 	}
 	return err

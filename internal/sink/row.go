@@ -213,19 +213,19 @@ const warnEvery = time.Minute
 type lacks struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	said map[string]time.Time
+	mu     sync.Mutex
+	warned map[string]time.Time
 }
 
 func (l *lacks) warn(e *lackError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.said[e.column]) < warnEvery {
+	if time.Since(l.warned[e.column]) < warnEvery {
 		return
 	}
-	if l.said == nil {
-		l.said = map[string]time.Time{}
+	if l.warned == nil {
+		l.warned = map[string]time.Time{}
 	}
-	l.said[e.column] = time.Now()
+	l.warned[e.column] = time.Now()
 	l.log.Warn("records are deferred until the table fits; they spend no attempts", "column", e.column, "error", e)
 }

@@ -189,7 +189,7 @@ func pauses(err error, classifier func(error) classify.Failure) bool {
 	if _, table := errors.AsType[*TableError](err); table {
 		return true
 	}
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "53100" {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == "53100" {
 		return true
 	}
 	return postgres.Connecting(err) && !classifier(err).Transient()
@@ -289,8 +289,8 @@ func (s *suspects) forget(batch []*job) {
 // refused marks PostGIS's error about a geometry as a failure of its record. PostGIS uses the number of internal errors
 // (XX000), so only the source file of the message distinguishes them from those of a broken server.
 func refused(err error) error {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	if ok && said.Code == "XX000" && strings.HasPrefix(said.File, "lwgeom_") {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && pgErr.Code == "XX000" && strings.HasPrefix(pgErr.File, "lwgeom_") {
 		return &coded{classify.CodeDBData, err.Error(), err}
 	}
 	return err

@@ -135,7 +135,7 @@ func (a *Account) Event(e audit.Event) {
 	}
 	switch e.Decision {
 	case audit.Delivered:
-		f.flags |= told
+		f.flags |= deliveryAudited
 	case audit.Retried:
 		f.flags |= tried
 	case audit.DeadLettered:

@@ -23,14 +23,14 @@ type fact struct {
 type flag uint8
 
 const (
-	present flag = 1 << iota // the source holds a record there
-	replay                   // it is a replay of another one
-	split                    // some of its records are of parts
-	rest                     // some of its parts ended before others
-	tried                    // the trail has a failed attempt, so it must have the end too
-	told                     // the trail has its delivery
-	others                   // records of another pipeline ID name it
-	unread                   // the source's record cannot be read
+	present         flag = 1 << iota // the source holds a record there
+	replay                           // it is a replay of another one
+	split                            // some of its records are of parts
+	rest                             // some of its parts ended before others
+	tried                            // the trail has a failed attempt, so it must have the end too
+	deliveryAudited                  // the trail has its delivery
+	others                           // records of another pipeline ID name it
+	unread                           // the source's record cannot be read
 )
 
 func (f *fact) has(m flag) bool { return f.flags&m != 0 }

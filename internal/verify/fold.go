@@ -222,14 +222,14 @@ func positionOf(r *kgo.Record) header.Position {
 // to the source, so malformed or unproven headers are those of a new record.
 func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) Appearance {
 	a := Appearance{At: positionOf(r), Time: r.Timestamp}
-	said, err := header.ParseControl(r.Headers)
+	control, err := header.ParseControl(r.Headers)
 	if err != nil {
 		return a
 	}
-	kept, doubt := retrytopics.Believed(said, r, generation, proven)
+	kept, doubt := retrytopics.Believed(control, r, generation, proven)
 	if doubt != nil && doubt.Doubt == retrytopics.DoubtUnknownKey {
-		if said.HasSource && said.ReplayID != "" {
-			a.Claim = &Claim{Root: said.Source, Generation: said.Generation, Part: said.Part, Doubtful: true}
+		if control.HasSource && control.ReplayID != "" {
+			a.Claim = &Claim{Root: control.Source, Generation: control.Generation, Part: control.Part, Doubtful: true}
 		}
 		return a
 	}
@@ -242,13 +242,13 @@ func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) A
 // placeOf parses a record of a topic after the source. Only the pipeline writes there; a record without a position
 // belongs to other software.
 func placeOf(in PlaceKind, r *kgo.Record) (p Place, ok bool) {
-	said, err := header.ParseControl(r.Headers)
-	if err != nil || !said.HasSource {
+	control, err := header.ParseControl(r.Headers)
+	if err != nil || !control.HasSource {
 		return Place{In: in}, false
 	}
 	p = Place{
-		In: in, At: positionOf(r), Root: said.Source, Generation: said.Generation, Pipeline: said.Pipeline,
-		Part: said.Part, Rest: said.Remaining != nil, Due: said.Due,
+		In: in, At: positionOf(r), Root: control.Source, Generation: control.Generation, Pipeline: control.Pipeline,
+		Part: control.Part, Rest: control.Remaining != nil, Due: control.Due,
 	}
 	for _, h := range r.Headers {
 		p.Edited = p.Edited || h.Key == deadletters.HeaderEditOf

@@ -54,7 +54,7 @@ func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *part
 	if at.Offset < sh.since[j.cut.DLQ] {
 		s.letters = max(s.letters, int(f.died))
 	}
-	if s.outputs == 0 && f.has(told) && at.Offset < sh.since[j.cut.Output] {
+	if s.outputs == 0 && f.has(deliveryAudited) && at.Offset < sh.since[j.cut.Output] {
 		s.outputs = 1
 	}
 	if sh.generation.First > 0 { // the trail does not name the topic's generation
@@ -133,7 +133,7 @@ func (j *judge) lacking(sh *shard, at header.Position, f fact, x *extra, s sum, 
 	switch {
 	case f.has(tried) && f.died == 0:
 		detail = "an attempt failed, and it waits in no tier and has no end"
-	case f.has(told):
+	case f.has(deliveryAudited):
 		detail = "the audit trail says that it was delivered, and it is not in the output"
 	case s.lives > 1:
 		detail = fmt.Sprintf("it was replayed %d times, and one of them has no end", s.lives-1)
@@ -148,7 +148,7 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 		return j.cut.Output, Renamed, true
 	case x.doubtful > 0:
 		return j.source, KeyUnknown, true
-	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|told)):
+	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|deliveryAudited)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
 		return "", "", false // an attempted record has its end in the trail, whatever else is lost
@@ -180,7 +180,7 @@ func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) 
 		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.letters, s.waits)})
 	case gone && s.outputs > s.lives && s.letters == 0 && !j.cut.AtLeastOnce:
 		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source does not hold it any more", s.outputs)})
-	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(told) && at.Offset >= sh.since[j.cut.DLQ]:
+	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(deliveryAudited) && at.Offset >= sh.since[j.cut.DLQ]:
 		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, and it waits in no tier and has no end; the source does not hold it any more"})
 	}
 }

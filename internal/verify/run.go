@@ -80,7 +80,7 @@ type run struct {
 	ids       map[string]kadm.TopicID
 	notes     []string
 	records   int64
-	told      time.Time
+	reported  time.Time
 }
 
 // look reads what is new since the last look, and judges.
@@ -142,8 +142,8 @@ func (r *run) prepare(ctx context.Context, now *groupPosition) error {
 // reportProgress reports progress.
 func (r *run) reportProgress(topic string) {
 	r.records++
-	if now := time.Now(); r.o.Progress != nil && r.records%1024 == 0 && now.Sub(r.told) > 2*time.Second {
-		r.told = now
+	if now := time.Now(); r.o.Progress != nil && r.records%1024 == 0 && now.Sub(r.reported) > 2*time.Second {
+		r.reported = now
 		r.o.Progress(topic, r.records)
 	}
 }

@@ -29,10 +29,10 @@ func DefaultMix() Mix {
 
 // Maker makes records. The same seed makes the same records. It must be used by one goroutine only.
 type Maker struct {
-	mix  Mix
-	rng  *rand.Rand
-	made int
-	past map[string][][]byte // the last few payloads of each key
+	mix   Mix
+	rng   *rand.Rand
+	count int
+	past  map[string][][]byte // the last few payloads of each key
 }
 
 // NewMaker returns a maker of records.
@@ -45,10 +45,10 @@ const remembered = 4
 
 // Next returns the next record, without a topic.
 func (m *Maker) Next() *kgo.Record {
-	m.made++
+	m.count++
 	r := &kgo.Record{Headers: []kgo.RecordHeader{
-		{Key: "traceparent", Value: fmt.Appendf(nil, "00-%032x-%016x-01", m.made, m.made)},
-		{Key: "made", Value: fmt.Append(nil, m.made)},
+		{Key: "traceparent", Value: fmt.Appendf(nil, "00-%032x-%016x-01", m.count, m.count)},
+		{Key: "made", Value: fmt.Append(nil, m.count)},
 	}}
 	if !m.chance(m.mix.Keyless) {
 		r.Key = fmt.Appendf(nil, "k%04d", m.rng.IntN(m.mix.Keys))
@@ -70,7 +70,7 @@ func (m *Maker) Next() *kgo.Record {
 }
 
 func (m *Maker) payload() []byte {
-	e := Event{ID: m.made, Takes: time.Duration(m.rng.IntN(3000)) * time.Microsecond, Pad: m.pad()}
+	e := Event{ID: m.count, Takes: time.Duration(m.rng.IntN(3000)) * time.Microsecond, Pad: m.pad()}
 	switch {
 	case m.chance(m.mix.Transient):
 		e.Fails = 1

@@ -24,7 +24,7 @@ const beat = 20 * time.Millisecond
 
 // Start starts a pump with a rate in records per second and a limit of records. Without a limit, the pump runs until it
 // is stopped.
-func Start(addrs []string, topic string, maker *Maker, rate, most int) (*Pump, error) {
+func Start(addrs []string, topic string, maker *Maker, rate, limit int) (*Pump, error) {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
 		kgo.MaxBufferedRecords(1<<20), kgo.RetryTimeout(10*time.Minute), kgo.RequestRetries(1<<20), kgo.ProducerLinger(0),
@@ -34,25 +34,25 @@ func Start(addrs []string, topic string, maker *Maker, rate, most int) (*Pump, e
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Pump{client: client, stop: stop, done: make(chan struct{})}
-	if most <= 0 {
-		most = math.MaxInt
+	if limit <= 0 {
+		limit = math.MaxInt
 	}
-	go p.run(ctx, maker, rate, most)
+	go p.run(ctx, maker, rate, limit)
 	return p, nil
 }
 
-func (p *Pump) run(ctx context.Context, maker *Maker, rate, most int) {
+func (p *Pump) run(ctx context.Context, maker *Maker, rate, limit int) {
 	defer close(p.done)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
-	began, made := time.Now(), 0
-	for made < most {
+	began, produced := time.Now(), 0
+	for produced < limit {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		for due := min(most, int(time.Since(began).Seconds()*float64(rate))); made < due; made++ {
+		for due := min(limit, int(time.Since(began).Seconds()*float64(rate))); produced < due; produced++ {
 			p.client.Produce(context.Background(), maker.Next(), func(_ *kgo.Record, err error) {
 				if err != nil {
 					p.failed.Store(&err)

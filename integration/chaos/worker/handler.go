@@ -77,8 +77,8 @@ func (h *handler) note(e *retrytopics.Event) ([]*kgo.Record, error) {
 		key := string(r.Key)
 		step.Key = &key
 	}
-	if made, ok := h.started.Load(r.Position); ok && e.Decision.Outcome != policy.OutcomeParked {
-		at := made.(attempt).at
+	if stored, ok := h.started.Load(r.Position); ok && e.Decision.Outcome != policy.OutcomeParked {
+		at := stored.(attempt).at
 		h.started.Store(r.Position, attempt{at, true})
 		step.Started = at.Round(0)
 	}

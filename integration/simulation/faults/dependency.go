@@ -46,7 +46,7 @@ func standstill() Kind {
 	}
 }
 
-// replay puts dead letters back while the instances run.
+// replay reinjects dead letters while the instances run.
 func replay() Kind {
 	return Kind{
 		Name: "replay", Weight: 10, Redoes: redoes(0),

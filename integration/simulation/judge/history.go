@@ -108,21 +108,21 @@ func (h *history) planned(r *kgo.Record) (plan.Event, error) {
 }
 
 func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record, memory int) {
-	said, err := journal.Parse(r)
+	parsed, err := journal.Parse(r)
 	if err != nil {
 		h.report(Conservation, "", "%v", err)
 		return
 	}
-	in := h.byPlace[said.Source]
+	in := h.byPlace[parsed.Source]
 	if in == nil {
-		h.report(Conservation, said.Source, "the journal has a step of it, but it is not in the source: %s", said)
+		h.report(Conservation, parsed.Source, "the journal has a step of it, but it is not in the source: %s", parsed)
 		return
 	}
-	s := &step{Step: said, in: in, from: in.record, memory: memory}
+	s := &step{Step: parsed, in: in, from: in.record, memory: memory}
 	if n := len(in.steps); n > 0 {
 		s.life, s.from = in.steps[n-1].life, in.steps[n-1].from
 	}
-	if replay := replays[said.Position]; replay != nil {
+	if replay := replays[parsed.Position]; replay != nil {
 		s.life++
 		s.from = replay
 	}

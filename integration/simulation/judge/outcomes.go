@@ -5,7 +5,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// outcomes checks that exactly those events die that must, and that no event is closed without a rule for it.
+// outcomes checks that exactly the events that must fail become dead letters, and that no event is closed without a rule
+// for it.
 func (h *history) outcomes() {
 	for _, s := range h.steps {
 		if s.Finished() {

@@ -136,7 +136,7 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 
 // forcedBefore reports whether the table has the result of a forced replay of the key. Its version depends on what took
 // effect before it. In an attempt whose transaction was aborted, that may have been more than in the attempt that
-// counts, and the guard knows the former.
+// counts, and the guard has the version of the aborted attempt.
 func (h *history) forcedBefore(key string, row Row, there bool) bool {
 	return slices.ContainsFunc(h.steps, func(s *step) bool {
 		return s.key() == key && s.life > 0 && s.forced() && (there && s.Source == row.Source || !there && s.in.event.Delete)
@@ -161,7 +161,7 @@ func (h *history) belowDelete(s *step, there bool) bool {
 }
 
 // leavesRow reports whether an event that took no effect may have left its row in the table. A duplicate does, unless
-// something newer took effect: its row is what took effect last when it came. A dead letter may, if it was written and
+// something newer took effect: its row is the last effective one at that time. A dead letter may, if it was written and
 // the answer was lost, or if a dependency failed after the write.
 func (h *history) leavesRow(s *step) bool {
 	return s.Decision == "duplicate" ||

@@ -45,7 +45,7 @@ type Engine struct {
 
 // Kinds of faults that change what is expected.
 const (
-	KindFailing   = "failing"    // a record may die although its handler would have finished it
+	KindFailing   = "failing"    // a record may become a dead letter although its handler would have finished it
 	KindDeny      = "deny"       // an engine may end because a permission is missing
 	KindDenyWrite = "deny_write" // the same
 	KindClock     = "clock"      // the times of an instance may go back

@@ -40,7 +40,7 @@ func TestPlan_readsBackWhatItWrites(t *testing.T) {
 	expect.That(t, err != nil, "a plan with a field that there is not is read")
 }
 
-// The shrinker's own world: it fails as long as one fault and two events are in the plan. What is left must be no more.
+// The artificial world fails as long as one fault and two events are in the plan. The shrinker must leave exactly these.
 func TestSmaller_leavesWhatIsNeeded(t *testing.T) {
 	fails := func(p Plan) bool {
 		return p.Load.Sends(11) && p.Load.Sends(170) && slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind == "b" })

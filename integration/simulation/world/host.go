@@ -21,11 +21,11 @@ type Host struct {
 	frozen  chan struct{} // nil unless the process is frozen; closed when it continues
 	loseIn  int           // answers until one is lost; 0 for none
 	latency time.Duration // of everything that is read
-	asked   requests      // since the last call of asks
+	sent    requests      // since the last call of asks
 }
 
 func newHost(dial dialFunc) *Host {
-	return &Host{dial: dial, conns: map[*conn]struct{}{}, asked: requests{}}
+	return &Host{dial: dial, conns: map[*conn]struct{}{}, sent: requests{}}
 }
 
 // Dial is for kgo.Dialer.
@@ -130,9 +130,9 @@ func (h *Host) awake() {
 func (h *Host) asks() requests {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	asked := h.asked
-	h.asked = requests{}
-	return asked
+	sent := h.sent
+	h.sent = requests{}
+	return sent
 }
 
 // read returns whether an answer is lost, and how late it arrives.
@@ -177,7 +177,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	<-time.After(travel)
 	c.host.awake()
 	c.host.mu.Lock()
-	c.host.asked.add(b)
+	c.host.sent.add(b)
 	c.host.mu.Unlock()
 	return c.Conn.Write(b)
 }

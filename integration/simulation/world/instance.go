@@ -124,13 +124,13 @@ func (p *process) count(ctx context.Context) {
 			return
 		default:
 		}
-		asked := p.host.asks()
-		busy := 2 * asked.total() // of half a window, doubled
+		sent := p.host.asks()
+		busy := 2 * sent.total() // of half a window, doubled
 		p.in.mu.Lock()
 		p.in.busiest = max(p.in.busiest, busy)
 		p.in.mu.Unlock()
 		if busy > judge.MostBusy(p.in.w.Plan) {
-			p.in.w.Tell("%s sent within %s: %s", p.in.Name, judge.BusyWindow/2, asked)
+			p.in.w.Tell("%s sent within %s: %s", p.in.Name, judge.BusyWindow/2, sent)
 		}
 		p.held.keep(p.in.w.Kafka.owned(p.in.Name))
 	}

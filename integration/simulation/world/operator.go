@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// operator replays dead letters as cmd/replayer does: it puts the record back into its own partition of the source, with
+// operator replays dead letters as cmd/replayer does: it produces the record to its own partition of the source, with
 // the headers of its dead letter, in a transaction.
 type operator struct {
 	w      *World
@@ -26,7 +26,7 @@ type operator struct {
 	busy    chan struct{}
 	pending []*kgo.Record          // dead letters that were read and not replayed since, in the order of the log
 	doubted map[string]*kgo.Record // by replay ID: dead letters whose replay may or may not have been committed
-	back    map[string]*kgo.Record // by replay ID: dead letters that were put back
+	back    map[string]*kgo.Record // by replay ID: reinjected dead letters
 	replays int
 }
 
@@ -56,7 +56,7 @@ func (o *operator) close() {
 	o.reader.Close()
 }
 
-// Replay puts up to most dead letters back, the oldest first, with force if requested. It returns their number.
+// Replay reinjects dead letters, the oldest first, up to a limit, and by force if requested. It returns their number.
 func (w *World) Replay(most int, force bool) int {
 	o := w.operator
 	o.busy <- struct{}{}

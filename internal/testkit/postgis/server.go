@@ -37,15 +37,15 @@ var errShared = errors.New("other tests use this server: take one with Own to st
 func Own(ctx context.Context) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
-	made, err := newCluster(ctx)
+	created, err := newCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{Addr: made.addr, own: made, why: "started here from " + made.bin, dsn: &url.URL{
-		Scheme: "postgres", User: url.User(superuser), Host: made.addr, Path: "/postgres", RawQuery: "sslmode=disable",
+	server := &Server{Addr: created.addr, own: created, why: "started here from " + created.bin, dsn: &url.URL{
+		Scheme: "postgres", User: url.User(superuser), Host: created.addr, Path: "/postgres", RawQuery: "sslmode=disable",
 	}}
 	if err := server.Restart(ctx); err != nil {
-		_ = made.close()
+		_ = created.close()
 		return nil, err
 	}
 	return server, nil
