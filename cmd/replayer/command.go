@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/console"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
@@ -249,7 +249,7 @@ func (a *app) logFrom(level string) *slog.Logger {
 func exit(code cli.Exit, err error) error { return cli.ExitError{Code: code, Err: err} }
 
 func isCancelled(err error) bool {
-	_, is := errors.AsType[*replay.CancelledError](err)
+	_, is := errors.AsType[*jobs.CancelledError](err)
 	return is
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/helptext"
@@ -106,9 +107,9 @@ func TestExit_of_an_execution(t *testing.T) {
 		{"failed in between", replay.Result{Transactions: 1}, broken, cli.ExitPartly},
 		{"some failed again", replay.Result{Outcome: &states.Counts{FailedAgain: 1}}, nil, cli.ExitPartly},
 		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, cli.ExitStopped},
-		{"taken over", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitStopped},
-		{"taken over at once", replay.Result{}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitRefused},
-		{"taken over amid the first", replay.Result{}, fmt.Errorf("%w; %w", replay.ErrFenced, replay.ErrUndecided), cli.ExitStopped},
+		{"taken over", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", jobs.ErrFenced), cli.ExitStopped},
+		{"taken over at once", replay.Result{}, fmt.Errorf("x: %w", jobs.ErrFenced), cli.ExitRefused},
+		{"taken over amid the first", replay.Result{}, fmt.Errorf("%w; %w", jobs.ErrFenced, replay.ErrUndecided), cli.ExitStopped},
 		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), cli.ExitInterrupted},
 	} {
 		got, _ := codeOf(ending(c.result, c.err))

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 )
 
 // jobOrders returns the commands that pause, continue or cancel a job. They need no --execute, because they stop work or continue work that
@@ -51,7 +51,7 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 		return err
 	}
 	j, err := s.OrderJob(ctx, id, a.by, order)
-	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
+	if refused, is := errors.AsType[*jobs.OrderError](err); is {
 		if refused.Job.NotReached > 0 {
 			fmt.Fprint(a.env.Err, stoppedText(refused.Job))
 		}
@@ -65,7 +65,7 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 
 // goOnAfterCancel prints the command that continues a change after an operator cancelled it or another replayer ended it.
 func (a *app) goOnAfterCancel(err error, command string) {
-	if isCancelled(err) || errors.Is(err, replay.ErrFenced) {
+	if isCancelled(err) || errors.Is(err, jobs.ErrFenced) {
 		fmt.Fprintf(a.env.Err, "To continue with the rest%s:\n  %s\n", counting(command), command)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 )
 
 func (a *app) prune() *cobra.Command {
@@ -52,7 +53,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	}
 	if consent.execute {
 		result, err := s.Prune(ctx, before, a.call(consent.reason))
-		if errors.Is(err, replay.ErrFenced) {
+		if errors.Is(err, jobs.ErrFenced) {
 			return exit(cli.ExitStopped, err)
 		}
 		if err != nil {

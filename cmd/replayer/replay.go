@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -265,7 +266,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
 	bar.clear()
-	if errors.Is(err, operation.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
+	if errors.Is(err, operation.ErrOptions) || errors.Is(err, jobs.ErrLeased) && result.Transactions == 0 {
 		return err
 	}
 	if written := a.writeResult(p, result); written != nil && err == nil {
@@ -285,9 +286,9 @@ func ending(result replay.Result, err error) error {
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, replay.ErrFenced) && result.Transactions == 0 && !errors.Is(err, replay.ErrUndecided):
+	case errors.Is(err, jobs.ErrFenced) && result.Transactions == 0 && !errors.Is(err, replay.ErrUndecided):
 		return exit(cli.ExitRefused, err)
-	case stopped, isCancelled(err), errors.Is(err, replay.ErrFenced):
+	case stopped, isCancelled(err), errors.Is(err, jobs.ErrFenced):
 		return exit(cli.ExitStopped, err)
 	case err != nil && result.Transactions > 0:
 		return exit(cli.ExitPartly, err)

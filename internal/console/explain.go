@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
@@ -15,19 +16,19 @@ import (
 // ExitOf returns the exit code of an error of the services behind the console. The commands use it, too.
 func ExitOf(err error) cli.Exit {
 	_, faults := errors.AsType[*config.Faults](err)
-	_, cancelled := errors.AsType[*replay.CancelledError](err)
+	_, cancelled := errors.AsType[*jobs.CancelledError](err)
 	switch {
 	case err == nil:
 		return cli.ExitDone
 	case errors.Is(err, context.Canceled):
 		return cli.ExitInterrupted
-	case errors.Is(err, replay.ErrReplaysMayWait), errors.Is(err, replay.ErrLeased):
+	case errors.Is(err, replay.ErrReplaysMayWait), errors.Is(err, jobs.ErrLeased):
 		return cli.ExitRefused
 	case faults, errors.Is(err, operation.ErrOptions):
 		return cli.ExitUsage
 	case cancelled:
 		return cli.ExitStopped
-	case errors.Is(err, states.ErrNoReplay), errors.Is(err, replay.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
+	case errors.Is(err, states.ErrNoReplay), errors.Is(err, jobs.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
 		return cli.ExitNothing
 	default:
 		return cli.ExitRuntime

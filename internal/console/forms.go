@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 )
 
@@ -129,7 +130,7 @@ func (c *Console) doOrder(r *http.Request, said consent) (string, error) {
 		return "", usage("there is no order %q for a job; there are pause, resume and cancel", string(verb))
 	}
 	_, err := c.changes.service.OrderJob(r.Context(), id, said.by, verb)
-	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
+	if refused, is := errors.AsType[*jobs.OrderError](err); is {
 		err = &fault{exit: cli.ExitNothing, text: refused.Error()}
 	}
 	return "/replays/" + url.PathEscape(id), err

@@ -26,6 +26,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/status"
 )
@@ -291,7 +292,7 @@ func (c *Console) words() template.FuncMap {
 		"time":     dlq.TimeText,
 		"percent":  percent,
 		"middle":   middle,
-		"orders":   replay.Orders,
+		"orders":   jobs.Orders,
 		"title":    capital,
 		"short":    status.ShortMapping,
 		"spaced":   func(r states.LetterResult) string { return strings.ReplaceAll(string(r), "_", " ") },

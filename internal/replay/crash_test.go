@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -83,7 +84,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			second := must.Get(w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
 			revive()
 			dies := <-end
-			expect.That(t, errors.Is(dies.err, ErrFenced) && errors.Is(dies.err, ErrUndecided), "the killed replayer ended with %v, want ErrFenced and ErrUndecided", dies.err)
+			expect.That(t, errors.Is(dies.err, jobs.ErrFenced) && errors.Is(dies.err, ErrUndecided), "the killed replayer ended with %v, want jobs.ErrFenced and ErrUndecided", dies.err)
 			first := dies.result
 			expect.That(t, first.Reinjected == int(afterBatches)*inBatch && first.Reinjected+second.Reinjected == inBatch+20, "first %d, second %d put back", first.Reinjected, second.Reinjected)
 			w.allOnce(inBatch + 20)
@@ -123,7 +124,7 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 		for range 3 {
 			wait.Go(func() {
 				_, err := w.service().Execute(w.ctx(), plan, ExecuteOptions{Call: ana("at once")})
-				expect.That(t, err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrLeased), "unexpected: %v", err)
+				expect.That(t, err == nil || errors.Is(err, jobs.ErrFenced) || errors.Is(err, jobs.ErrLeased), "unexpected: %v", err)
 			})
 		}
 		wait.Wait()

@@ -22,7 +22,7 @@ import (
 //
 // Canceling ctx stops it after the open transaction. What was committed stays, and the rest is still pending. The
 // same plan can be executed again: this continues the same replay, and tries again those that failed in it. The error
-// is [ErrLeased] if another replayer of this source topic is at work, [ErrFenced] if one took over meanwhile, and a
+// is [jobs.ErrLeased] if another replayer of this source topic is at work, [jobs.ErrFenced] if one took over meanwhile, and a
 // *[StopError] if the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
 	if err := cmp.Or(o.check(), s.Owns(p), o.Fits(p.To, s.alone), s.checkForced(p, o)); err != nil {

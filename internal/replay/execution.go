@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
@@ -26,8 +27,8 @@ type execution struct {
 	service      *Service
 	op           operation.Operation
 	task         task
-	lease        *lease
-	job          *job
+	lease        *jobs.Lease
+	job          *jobs.Job
 	letters      int // chosen
 	settled      int // of them, in reading order, with a final decision
 	transactions int // committed
@@ -72,15 +73,15 @@ type limits struct {
 
 // run carries out the execution. It holds the lease over all sessions.
 func (x *execution) run(ctx context.Context) error {
-	l := x.service.newLease(x.op)
-	x.job = x.service.newJob(x.op, l.record.Token, x.letters)
-	x.lease, l.job = l, x.job
-	defer l.release(ctx)
-	err := x.cancelled(x.service.persist(ctx, l, x.session, x.task.lostBroker))
+	x.lease = x.service.jobs.NewLease(x.op)
+	x.job = x.lease.StartJob(x.op, x.letters)
+	defer x.lease.Release(ctx)
+	err := x.cancelled(x.service.persist(ctx, x.lease, x.session, x.task.lostBroker))
 	if err != nil && x.undecided > 0 {
 		err = fmt.Errorf("%w; %w, with %d dead letters: replayer list shows their statuses", err, ErrUndecided, x.undecided)
 	}
-	l.endJob(ctx, x.counts(), err)
+	counts := x.counts()
+	x.lease.EndJob(ctx, jobStateEnded(err, counts), counts, err)
 	return err
 }
 
@@ -154,7 +155,7 @@ func (s *session) pass(ctx context.Context, read reader) error {
 		if err != nil {
 			return err
 		}
-		if err := s.heed(ctx, b); err != nil {
+		if err := s.waitWhilePaused(ctx, b); err != nil {
 			return err
 		}
 		if err := s.task.pace(ctx, len(b.staged)); err != nil {

@@ -141,7 +141,7 @@ type heard struct {
 // the patience.
 func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (over bool, err error) {
 	finished, failed := r.sinceWave()
-	if paused, _ := r.job.pauseOrdered(); paused || finished > h.last {
+	if r.job.PauseOrdered() || finished > h.last {
 		h.last, h.since = finished, now
 	}
 	theirs := r.outcomes.Foreign.Open()
@@ -185,7 +185,7 @@ func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size in
 	if err != nil {
 		return false, err
 	}
-	if paused, _ := r.job.pauseOrdered(); behind != q.behind || q.moved.IsZero() || paused {
+	if r.job.PauseOrdered() || behind != q.behind || q.moved.IsZero() {
 		q.moved, q.behind = now, behind
 	}
 	if behind > 0 {

@@ -14,12 +14,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // job returns what a new process says of a job.
@@ -91,7 +93,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 		release <- struct{}{}
 	}
 	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), nil)
-	expect.That(t, errors.Is(err, ErrLeased), "another replayer while it pauses: %v", err)
+	expect.That(t, errors.Is(err, jobs.ErrLeased), "another replayer while it pauses: %v", err)
 	j := w.job("r1")
 	sent := w.sent()
 	expect.That(t, j.State == control.JobPaused && j.Done == 1 && j.NotReached == 4 && j.Why == "paused by bo" && len(sent) == 1, "while it pauses %v were sent: %+v", sent, j)
@@ -102,7 +104,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5}
 	expect.That(t, j.State == control.JobDone && j.JobCounts == want && j.Kind == control.JobReplay && j.By == "ana" && j.Reason == "AREA mapped" && j.Why == "", "%+v", j)
 	_, err = w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
-	refused, is := errors.AsType[*JobOrderError](err)
+	refused, is := errors.AsType[*jobs.OrderError](err)
 	expect.That(t, is && refused.Job.State == control.JobDone, "pause after the end: %v", err)
 }
 
@@ -211,7 +213,7 @@ func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
 	w := parallel(t)
 	id, _, ended := w.pausedBetween(20)
 	w.order(control.CancelJob, id)
-	c, is := errors.AsType[*CancelledError](<-ended)
+	c, is := errors.AsType[*jobs.CancelledError](<-ended)
 	expect.That(t, is && c.NotReached == 20, "%+v", c)
 	expect.Equal(t, w.statuses()[deadletters.Discarded], inBatch, "discarded dead letters")
 }
@@ -231,9 +233,10 @@ func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
 		return refused(r, kerr.TopicAuthorizationFailed), nil, true // of the control topic alone: nobody else writes
 	})
 	err := <-ended
-	expect.That(t, errors.Is(err, errUnsigned) && denied(err) && strings.Contains(err.Error(), "features.control"), "%v", err)
+	_, denied := errors.AsType[*retrytopics.DeniedError](err)
+	expect.That(t, denied && strings.HasPrefix(err.Error(), "the lease could not be renewed") && strings.Contains(err.Error(), "features.control"), "%v", err)
 	later := w.service()
-	later.now = func() time.Time { return time.Now().Add(later.leaseLife + time.Second) }
+	later.now = func() time.Time { return time.Now().Add(later.jobs.Life + time.Second) }
 	j, err := later.Job(w.ctx(), "r1")
 	expect.That(t, err == nil && j.State == control.JobStopped && j.NotReached == 2 && j.Command == "replayer replay", "%+v, %v", j, err)
 }
@@ -251,4 +254,29 @@ func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	view, err := control.Read(w.ctx(), s.opts, "features.control")
 	expect.That(t, err == nil && len(view.Jobs) == 1 && view.Jobs["r1"].State == control.JobDone && len(view.JobOrders) == 0, "%+v, %+v, %v", view.Jobs, view.JobOrders, err)
+}
+
+func TestJobState_S4_6_atTheEnd(t *testing.T) {
+	t.Parallel()
+	cancelled := fmt.Errorf("x: %w", &jobs.CancelledError{})
+	for _, c := range []struct {
+		name   string
+		err    error
+		counts control.JobCounts
+		want   control.JobState
+	}{
+		{"all reached", nil, control.JobCounts{}, control.JobDone},
+		{"all reached, and some failed again", nil, control.JobCounts{FailedAgain: 1}, control.JobFailedAgain},
+		{"the gate refuses what was sent last", &StopError{}, control.JobCounts{FailedAgain: 1}, control.JobFailedAgain},
+		{"the consumer is not awaited any longer", &StopError{}, control.JobCounts{}, control.JobDone},
+		{"the watched group stands still", &StopError{}, control.JobCounts{Watched: control.JobWatch{Waiting: 1}}, control.JobStopped},
+		{"the gate", fmt.Errorf("x: %w", &StopError{}), control.JobCounts{NotReached: 1, FailedAgain: 1}, control.JobStopped},
+		{"a signal", fmt.Errorf("x: %w", context.Canceled), control.JobCounts{NotReached: 1}, control.JobStopped},
+		{"an operator", cancelled, control.JobCounts{NotReached: 1}, control.JobCancelled},
+		{"an operator, while the consumer is awaited", cancelled, control.JobCounts{FailedAgain: 1}, control.JobCancelled},
+		{"another replayer", jobs.ErrFenced, control.JobCounts{NotReached: 1}, control.JobFailed},
+		{"an error", errors.New("denied"), control.JobCounts{NotReached: 1}, control.JobFailed},
+	} {
+		expect.Equal(t, jobStateEnded(c.err, c.counts), c.want, c.name)
+	}
 }

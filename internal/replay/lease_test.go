@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/states"
@@ -76,7 +77,7 @@ func TestService_C4_twoCallsAtOnce(t *testing.T) {
 	}()
 	<-gating
 	one := deadletters.Filter{IDs: []string{"letter-9"}}
-	if _, err := s.Change(w.ctx(), one, Discard, operation.Call{By: "bo", Reason: "x"}, nil); !errors.Is(err, ErrLeased) {
+	if _, err := s.Change(w.ctx(), one, Discard, operation.Call{By: "bo", Reason: "x"}, nil); !errors.Is(err, jobs.ErrLeased) {
 		t.Errorf("the second: %v", err)
 	}
 	waits := make(chan string, 1)
@@ -134,23 +135,23 @@ func refused(r kmsg.Request, why *kerr.Error) kmsg.Response {
 }
 
 // held is a lease that is signed and renewed.
-func (w *world) held(s *Service) *lease {
+func (w *world) held(s *Service) *jobs.Lease {
 	w.t.Helper()
-	l := s.newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
-	w.t.Cleanup(func() { l.release(w.ctx()) })
-	must.Do(w.t, l.await(w.ctx()))
-	must.Do(w.t, l.take(w.ctx()))
+	l := s.jobs.NewLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
+	w.t.Cleanup(func() { l.Release(w.ctx()) })
+	must.Do(w.t, l.Await(w.ctx()))
+	must.Do(w.t, l.Take(w.ctx()))
 	return l
 }
 
 // renewed waits for two renewals from now on: one may have been under way.
-func (w *world) renewed(l *lease) {
+func (w *world) renewed(l *jobs.Lease) {
 	w.t.Helper()
 	for range 2 {
 		before := w.lease()
 		eventually.Until(w.ctx(), w.t, "a renewal", func() (bool, string) {
 			now := w.lease()
-			return now.Token == l.record.Token && now.Renewed.After(before.Renewed), now.String()
+			return now.Token == l.Token() && now.Renewed.After(before.Renewed), now.String()
 		})
 	}
 }
@@ -161,19 +162,19 @@ func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		return refused(r, kerr.PolicyViolation), nil, true
 	})
-	l := w.service().newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
-	defer l.release(w.ctx())
-	must.Do(t, l.await(w.ctx()))
-	must.That(t, l.take(w.ctx()) != nil, "the broker took the signature")
+	l := w.service().jobs.NewLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
+	defer l.Release(w.ctx())
+	must.Do(t, l.Await(w.ctx()))
+	must.That(t, l.Take(w.ctx()) != nil, "the broker took the signature")
 	for range 2 {
-		if err := l.await(w.ctx()); err != nil { // the next session
+		if err := l.Await(w.ctx()); err != nil { // the next session
 			t.Fatal(err)
 		}
-		must.Do(t, l.take(w.ctx()))
+		must.Do(t, l.Take(w.ctx()))
 		w.renewed(l)
 	}
-	err := w.service().newLease(operation.Operation{ID: "op-c", By: "cy", Word: "discard", Reason: "y"}).await(w.ctx())
-	expect.That(t, errors.Is(err, ErrLeased), "another replayer, without --take-over: %v", err)
+	err := w.service().jobs.NewLease(operation.Operation{ID: "op-c", By: "cy", Word: "discard", Reason: "y"}).Await(w.ctx())
+	expect.That(t, errors.Is(err, jobs.ErrLeased), "another replayer, without --take-over: %v", err)
 }
 
 // A command that lost the broker does not go on when another replayer took over meanwhile, whether that one still works or has ended.
@@ -185,15 +186,17 @@ func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
 			w := newWorld(t)
 			s := w.service()
 			l := w.held(s)
+			ctx, stop := l.Context(w.ctx())
+			defer stop()
 			w.put(s, control.Lease{Token: "b", Owner: "bob", Since: start, Renewed: time.Now(), Generation: 1, Released: released})
-			l.done.Wait() // the renewal ends by itself
+			<-ctx.Done()  // the renewal sees it
 			for range 2 { // sessions
-				err := l.await(w.ctx())
-				expect.That(t, errors.Is(err, ErrFenced) && strings.Contains(err.Error(), "bob") && !lost(err), "%v", err)
-				again, named := l.fenced(w.ctx(), err)
+				err := l.Await(w.ctx())
+				expect.That(t, errors.Is(err, jobs.ErrFenced) && strings.Contains(err.Error(), "bob") && !lost(err), "%v", err)
+				again, named := l.Fenced(w.ctx(), err)
 				expect.That(t, !again && named.Error() == err.Error(), "again %v: %v", again, named)
 			}
-			again, named := l.fenced(w.ctx(), ErrFenced)
+			again, named := l.Fenced(w.ctx(), jobs.ErrFenced)
 			expect.That(t, !again && strings.Contains(named.Error(), "bob"), "again %v: %v", again, named)
 		})
 	}
@@ -203,19 +206,15 @@ func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
 func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
-	s.leaseLife = 500 * time.Millisecond
-	l := s.newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
-	ended := make(chan error, 1)
-	l.end = func(err error) { ended <- err }
-	must.Do(t, l.take(w.ctx()))
+	s.jobs.Life = 500 * time.Millisecond
+	l := s.jobs.NewLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
+	ctx, stop := l.Context(w.ctx())
+	defer stop()
+	must.Do(t, l.Take(w.ctx()))
 	w.broker.Close()
-	select {
-	case err := <-ended:
-		expect.That(t, errors.Is(err, errUnsigned), "%v", err)
-	case <-w.ctx().Done():
-		t.Error("it has not ended")
-	}
-	l.release(w.ctx()) // does not wait for the broker for ever
+	<-ctx.Done()
+	expect.That(t, strings.HasPrefix(context.Cause(ctx).Error(), "the lease could not be renewed"), "%v", context.Cause(ctx))
+	l.Release(w.ctx()) // does not wait for the broker for ever
 }
 
 // After a commit whose answer was lost, the next session knows the changes of its own operation.
@@ -239,9 +238,10 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
 				run := s.changing(op, chosen.places, stage)
-				run.job, run.lease = s.newJob(op, "", run.letters), s.newLease(op)
+				run.lease = s.jobs.NewLease(op)
+				run.job = run.lease.StartJob(op, run.letters)
 				must.Do(t, run.session(w.ctx()))
-				run.lease.release(w.ctx())
+				run.lease.Release(w.ctx())
 				expect.That(t, run.result.Changed == 3 && run.result.Left == 0, "changed %d, left %+v", run.result.Changed, run.result.LeftBy)
 			}
 			expect.Equal(t, len(w.operations())-began, 1, "beginnings of the operation in the audit trail")
@@ -283,7 +283,7 @@ func TestLease_C4_whoWasTakenOverEnds(t *testing.T) {
 				return
 			}
 			err := <-ended
-			expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm") && len(w.sent()) == 1, "%v", err)
+			expect.That(t, errors.Is(err, jobs.ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm") && len(w.sent()) == 1, "%v", err)
 		})
 	}
 }
@@ -292,9 +292,9 @@ func TestLease_C4_whoWasTakenOverEnds(t *testing.T) {
 func TestPersist_C4_namesWhoTookOver(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
-	l := s.newLease(operation.Operation{})
-	err := s.persist(w.ctx(), l, func(context.Context) error { return errLost }, func(error) { l.end(&takenOverError{isBobs, ErrFenced}) })
-	expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm"), "%v", err)
+	l := w.held(s)
+	err := s.persist(w.ctx(), l, func(context.Context) error { return errLost }, func(error) { w.put(s, isBobs) })
+	expect.That(t, errors.Is(err, jobs.ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm"), "%v", err)
 }
 
 // said is a log that tells of each line.
@@ -310,11 +310,12 @@ func TestLease_C4_triesOnceMoreAfterALongSleep(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
 	lines := make(said, 100)
-	s.log, s.leaseLife, s.leaseRenewal = slog.New(slog.NewTextHandler(lines, nil)), testrun.Patient(500*time.Millisecond), testrun.Patient(300*time.Millisecond)
-	l := s.newLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
-	l.end = func(err error) { t.Error(err) }
-	defer l.release(w.ctx())
-	must.Do(t, l.take(w.ctx()))
+	s.jobs.Log, s.jobs.Life, s.jobs.Renewal = slog.New(slog.NewTextHandler(lines, nil)), testrun.Patient(500*time.Millisecond), testrun.Patient(300*time.Millisecond)
+	l := s.jobs.NewLease(operation.Operation{ID: "op-a", By: "ana", Word: "replay", Reason: "x"})
+	ctx, stop := l.Context(w.ctx())
+	defer stop()
+	defer l.Release(w.ctx())
+	must.Do(t, l.Take(w.ctx()))
 	var signs atomic.Int32
 	w.broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		w.broker.KeepControl()
@@ -327,6 +328,7 @@ func TestLease_C4_triesOnceMoreAfterALongSleep(t *testing.T) {
 		return nil, nil, false
 	})
 	w.renewed(l)
+	must.Do(t, context.Cause(ctx))
 }
 
 // Of those that wait for one replayer, one is faster. The others go on waiting.
@@ -334,7 +336,7 @@ func TestLease_C4_whoWaitsGoesOnWaiting(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(3)
 	s := w.service()
-	s.leaseLife = testrun.Patient(500 * time.Millisecond) // after which the other one's is nobody's
+	s.jobs.Life = testrun.Patient(500 * time.Millisecond) // after which the other one's is nobody's
 	var starts atomic.Int32
 	w.broker.ControlKey(int16(kmsg.InitProducerID), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		w.broker.KeepControl()
@@ -374,7 +376,7 @@ func TestStateDir_C4_namesWhoTookOver(t *testing.T) {
 	})
 	wake()
 	err := (<-first).err
-	expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on"), "%v", err)
+	expect.That(t, errors.Is(err, jobs.ErrFenced) && strings.HasPrefix(err.Error(), "bob on"), "%v", err)
 	must.Do(t, <-second)
 	w.eachOnce(b, 5)
 }
@@ -389,7 +391,7 @@ func TestPrune_C4_deletesNothingOnceAnotherTookOver(t *testing.T) {
 			w.die(letter(0, "a", fmt.Sprintf(square, "a")))
 			w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
 			s, other := w.service(), w.service()
-			s.leaseRenewal = time.Hour // only the pruning looks, not a renewal beside it
+			s.jobs.Renewal = time.Hour // only the pruning looks, not a renewal beside it
 			var ends, looks atomic.Int32
 			w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
 				w.broker.KeepControl()
@@ -407,7 +409,7 @@ func TestPrune_C4_deletesNothingOnceAnotherTookOver(t *testing.T) {
 				return nil, nil, false
 			})
 			_, err := s.Prune(w.ctx(), start.AddDate(0, 0, -30), ana("monthly"))
-			expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on"), "%v", err)
+			expect.That(t, errors.Is(err, jobs.ErrFenced) && strings.HasPrefix(err.Error(), "bob on"), "%v", err)
 			expect.Equal(t, len(w.read("features.dlq")), 1, "records of the DLQ")
 		})
 	}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -43,8 +42,8 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	now.Replays, now.Finished = o.replays.Unfinished()
 	now.Jobs = []control.Job{}
 	if view, err := s.store.Control(ctx); err == nil {
-		now.AtWork = s.atWork(view.Lease)
-		now.Jobs = append(now.Jobs, s.jobs(view, o.replays.Taken)...)
+		now.AtWork = s.jobs.AtWork(view.Lease)
+		now.Jobs = append(now.Jobs, s.jobs.Jobs(view, o.replays.Taken)...)
 	} // if not, the obstacles say why the control topic is unreadable
 	for _, j := range now.Jobs {
 		underWay := slices.ContainsFunc(now.Replays, func(r states.Underway) bool { return r.ReplayID == j.ID })
@@ -63,14 +62,3 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 
 // Foreign returns the outcomes that do not count, as of the last look.
 func (o *Overview) Foreign() states.Foreign { return o.replays.Foreign() }
-
-// atWork describes the holder of the lease, and says if it may have died.
-func (s *Service) atWork(l *control.Lease) string {
-	switch {
-	case l == nil || l.Released:
-		return ""
-	case s.now().Sub(l.Renewed) > s.leaseLife:
-		return fmt.Sprintf("%s; no sign of life since %s", l, l.Renewed.UTC().Format(time.RFC3339))
-	}
-	return l.String()
-}

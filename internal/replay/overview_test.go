@@ -249,15 +249,15 @@ func TestOverview_S4_10_pace(t *testing.T) {
 func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	w := parallel(t)
 	holder := w.service()
-	lease := holder.newLease(operation.Operation{ID: "replay-1", By: "jo", Reason: "the fix", Word: "replay"})
-	must.Do(t, lease.take(w.ctx()))
+	lease := holder.jobs.NewLease(operation.Operation{ID: "replay-1", By: "jo", Reason: "the fix", Word: "replay"})
+	must.Do(t, lease.Take(w.ctx()))
 	s := w.service()
 	look := w.look(s.Overview())
 	expect.That(t, strings.HasPrefix(look.AtWork, "jo on ") && !strings.Contains(look.AtWork, "no sign of life"), "at work: %q", look.AtWork)
 	s.now = func() time.Time { return time.Now().Add(time.Hour) }
 	look = w.look(s.Overview())
 	expect.That(t, strings.Contains(look.AtWork, "no sign of life since"), "at work: %q", look.AtWork)
-	lease.release(w.ctx())
+	lease.Release(w.ctx())
 	expect.Equal(t, w.look(s.Overview()).AtWork, "", "at work")
 }
 

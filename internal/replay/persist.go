@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 )
 
 const (
@@ -23,22 +24,22 @@ const (
 
 // persist runs sessions until one ends for another reason than the loss of the broker. Each session first settles the
 // open transaction of the one before. The lease is held over all sessions; the caller releases it.
-func (s *Service) persist(ctx context.Context, l *lease, session func(context.Context) error, lostBroker func(error)) error {
-	ctx, l.end = context.WithCancelCause(ctx)
-	defer l.end(nil)
+func (s *Service) persist(ctx context.Context, l *jobs.Lease, session func(context.Context) error, lostBroker func(error)) error {
+	ctx, stop := l.Context(ctx)
+	defer stop()
 	fenced := 0
 	var absent missingTopic
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
-		if cause := context.Cause(ctx); err != nil && ends(cause) {
+		if cause := context.Cause(ctx); err != nil && jobs.EndedBy(cause) {
 			return cause
 		}
-		if errors.Is(err, ErrLeased) && l.state.waits(time.Now()) {
+		if errors.Is(err, jobs.ErrLeased) && l.StillWaits() {
 			continue // another waiting replayer was faster
 		}
-		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
-			again, named := l.fenced(ctx, err)
+		if errors.Is(err, jobs.ErrFenced) && ctx.Err() == nil {
+			again, named := l.Fenced(ctx, err)
 			if err = named; again && fenced < fencedTries {
 				fenced++ // the other replayer saw that this one is running, and changed nothing
 				s.log.Info("another replayer started and gave way; continuing", "error", err)
@@ -55,7 +56,7 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
 		lostBroker(err)
 		if paused := kafka.Pause(ctx, wait); paused != nil {
-			if cause := context.Cause(ctx); ends(cause) {
+			if cause := context.Cause(ctx); jobs.EndedBy(cause) {
 				return cause
 			}
 			return err
@@ -82,16 +83,11 @@ func (n *missingTopic) after(err error) error {
 
 var errMissing = errors.New("a topic is missing (`consumer topics ensure` creates those of a pipeline)")
 
-// ends reports whether the lease of the command cancelled a context (see [lease.renewals] and [job.hear]).
-func ends(cause error) bool {
-	return isCancelled(cause) || errors.Is(cause, errUnsigned) || errors.Is(cause, ErrFenced)
-}
-
 // lost reports whether a new session may succeed: no broker answered in time, or the cluster is moving its
 // partitions. A broker that refuses a request is not lost.
 func lost(err error) bool {
 	switch {
-	case errors.Is(err, ErrFenced) || errors.Is(err, errMissing) || errors.Is(err, context.Canceled):
+	case errors.Is(err, jobs.ErrFenced) || errors.Is(err, errMissing) || errors.Is(err, context.Canceled):
 		return false
 	case errors.Is(err, errLost), errors.Is(err, context.DeadlineExceeded), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
 		return true

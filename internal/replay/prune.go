@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -77,10 +78,10 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c operation.Call)
 		return PruneResult{}, err
 	}
 	p.result.ID = op.ID
-	l := s.newLease(op)
-	ctx, l.end = context.WithCancelCause(ctx)
-	defer l.end(nil)
-	defer l.release(ctx)
+	l := s.jobs.NewLease(op)
+	ctx, stop := l.Context(ctx)
+	defer stop()
+	defer l.Release(ctx)
 	w, st, err := s.startWriter(ctx, op, l)
 	if err != nil {
 		return p.result, err
@@ -90,8 +91,8 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c operation.Call)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	if errors.Is(err, ErrFenced) {
-		_, err = l.fenced(ctx, err)
+	if errors.Is(err, jobs.ErrFenced) {
+		_, err = l.Fenced(ctx, err)
 	}
 	return p.result, err
 }
@@ -107,7 +108,7 @@ type pruning struct {
 
 // remove deletes records before states. If it stops in between, the next pruning finds a state without its record. In
 // the other order, a dead letter without its state would be pending again.
-func (p *pruning) remove(ctx context.Context, w *writer, st *states.Table, op operation.Operation, l *lease) error {
+func (p *pruning) remove(ctx context.Context, w *writer, st *states.Table, op operation.Operation, l *jobs.Lease) error {
 	if err := p.survey(ctx, st); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (p *pruning) survey(ctx context.Context, st *states.Table) error {
 // replayer that lost its lease. deleteRecords therefore first commits the event that begins the pruning, which fails
 // if another replayer has taken over. It then reads the lease once more, in case another replayer took over while
 // this process slept after the commit.
-func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error {
+func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *jobs.Lease) error {
 	topic := p.service.cfg.Topics.DLQ
 	offsets := kadm.Offsets{}
 	for id, floor := range p.floors {
@@ -197,12 +198,8 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error 
 	if _, err := w.commit(ctx, nil); err != nil {
 		return err
 	}
-	now, err := l.read(ctx)
-	if err != nil {
+	if err := l.Check(ctx); err != nil {
 		return err
-	}
-	if l.state.isOthers(now) {
-		return l.refused(now)
 	}
 	answers, err := kadm.NewClient(p.service.client).DeleteRecords(ctx, offsets)
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/statestore"
 )
@@ -58,11 +59,10 @@ type Service struct {
 
 	store  *statestore.Store
 	states *states.Reader
+	jobs   *jobs.Registry
 
-	leaseLife, leaseRenewal time.Duration // see the constants
-	lastWord                time.Duration // time limit of the last write to the control topic, also after an interruption
-	transactionTimeout      time.Duration // see the constant
-	batchLetters            int           // see the constant
+	transactionTimeout time.Duration // see the constant
+	batchLetters       int           // see the constant
 
 	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
 
@@ -93,13 +93,15 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
-		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout, batchLetters: batchLetters,
+		transactionTimeout: transactionTimeout, batchLetters: batchLetters,
 	}
 	s.store = &statestore.Store{Topics: cfg.Topics, Client: client, Opts: opts, Alone: o.Alone, Directory: o.StateDir}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.states = &states.Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: func() time.Time { return s.now() }}
+	now := func() time.Time { return s.now() }
+	s.states = &states.Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: now}
+	s.jobs = jobs.New(s.store, s.log, now, hostName())
 	s.indexOptions = o.Index
 	s.indexOptions.Alone, s.indexOptions.Dialect, s.indexOptions.Now = o.Alone, o.Dialect, s.now
 	return s, nil

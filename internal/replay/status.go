@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
@@ -30,13 +31,13 @@ func (o *Overview) Replay(ctx context.Context, id string, q states.OutcomeQuery)
 // withJob adds the job to a report from the states. unheard is [ErrNoReplay] if no state has the ID; withJob returns
 // it if no job has it either.
 func (o *Overview) withJob(ctx context.Context, report states.Report, unheard error) (states.Report, error) {
-	j, err := o.service.job(ctx, o.replays.Taken, report.ReplayID)
+	j, err := o.service.jobs.Find(ctx, report.ReplayID, o.replays.Taken)
 	switch {
 	case err == nil:
 		report.Job = &j
 		report.Consumed = min(j.Watched.Consumed, report.Elsewhere) // the others have died again since
 		return report, nil
-	case errors.Is(err, ErrNoJob):
+	case errors.Is(err, jobs.ErrNoJob):
 		return report, unheard
 	}
 	return report, err

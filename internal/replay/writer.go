@@ -15,14 +15,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
-
-// ErrFenced marks a replayer that stopped because another replayer of the same source topic started, or because its
-// transaction took too long. Its uncommitted changes are lost.
-var ErrFenced = errors.New("another replayer of this source topic took over")
 
 const (
 	batchLetters = 2000      // dead letters in one transaction
@@ -63,12 +60,12 @@ type writer struct {
 
 // startWriter fences every earlier replayer of the source topic, ends its open transaction, and reads the status
 // topic. The states that it returns stay current until this writer is fenced.
-func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *lease) (*writer, *states.Table, error) {
+func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *jobs.Lease) (*writer, *states.Table, error) {
 	auditPartitions, err := s.store.AuditPartitions(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := l.await(ctx); err != nil {
+	if err := l.Await(ctx); err != nil {
 		return nil, nil, err
 	}
 	id := deadletters.TransactionalID(s.cfg.Source.Topic)
@@ -101,9 +98,9 @@ func (s *Service) startWriter(ctx context.Context, op operation.Operation, l *le
 }
 
 // takeOver takes the lease, settles what the earlier replayer left open, and reads the states.
-func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *lease) (*states.Table, error) {
+func (w *writer) takeOver(ctx context.Context, op operation.Operation, l *jobs.Lease) (*states.Table, error) {
 	// The lease comes first, so that a fenced replayer that still holds the files learns who fenced it.
-	if err := l.take(ctx); err != nil {
+	if err := l.Take(ctx); err != nil {
 		return nil, err
 	}
 	if err := w.openFiles(ctx); err != nil {
@@ -168,7 +165,7 @@ func (w *writer) write(ctx context.Context, e *encoded, separate bool) (refused 
 
 // timedOut distinguishes a transaction that the broker aborted for its age from one that another replayer fenced.
 func (w *writer) timedOut(err error, began time.Time) error {
-	if errors.Is(err, ErrFenced) && time.Since(began) >= w.service.transactionTimeout {
+	if errors.Is(err, jobs.ErrFenced) && time.Since(began) >= w.service.transactionTimeout {
 		return fmt.Errorf("%w for longer than a transaction may take (%s): %v", errLost, w.service.transactionTimeout, err) //nolint:errorlint // it is not fenced
 	}
 	return err
@@ -177,7 +174,7 @@ func (w *writer) timedOut(err error, began time.Time) error {
 // abort ends a transaction that must not be committed. Otherwise readers would wait until the next replayer starts or
 // the broker aborts it after its timeout. A fenced replayer has no transaction to abort.
 func (w *writer) abort(ctx context.Context, cause error) error {
-	if errors.Is(cause, ErrFenced) {
+	if errors.Is(cause, jobs.ErrFenced) {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
@@ -242,7 +239,7 @@ func named(err error) error {
 	for _, fenced := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState} {
 		if errors.Is(err, fenced) {
 			return fmt.Errorf("%w (or a transaction of this one took longer than %s); what it had committed stays; run the command again to continue: %w",
-				ErrFenced, transactionTimeout, err)
+				jobs.ErrFenced, transactionTimeout, err)
 		}
 	}
 	return err
