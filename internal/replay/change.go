@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 )
 
 // Verb is what an operator does with dead letters other than replaying them. It is a closed list (see [Verbs]).
@@ -200,8 +201,8 @@ func (s *Service) stage(op operation.Operation, to deadletters.Status, prev dead
 	if err != nil {
 		return decision{}, err
 	}
-	d := decision{staged: staged{letter: l, prev: prev, next: next}}
-	d.event = s.event(op, &d.staged, audit.StateChanged)
+	d := decision{staged: staged{Change: transaction.Change{Letter: l, Prev: prev, Next: next}}}
+	d.SetEvent(&op, audit.StateChanged)
 	return d, nil
 }
 
@@ -281,7 +282,7 @@ func (c *changing) decide(ctx context.Context, st *states.Table, of *candidate) 
 	}
 	st.ApplyReported(l)
 	do, err := c.stage(ctx, st, l)
-	do.overtaken = do.prev.Status == deadletters.Superseded
+	do.overtaken = do.Prev.Status == deadletters.Superseded
 	return do, err
 }
 

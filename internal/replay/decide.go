@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/target"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -55,7 +56,7 @@ func (r *replaying) decide(ctx context.Context, st *states.Table, of *candidate)
 		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back anyway", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
-	d := decision{staged: staged{letter: l, prev: prev.Naming(l)}}
+	d := decision{staged: staged{Change: transaction.Change{Letter: l, Prev: prev.Naming(l)}}}
 	if other, ok := st.SameContent(l); ok {
 		return d, r.closeAs(&d.staged, other)
 	}
@@ -88,12 +89,12 @@ func (r *replaying) change(to deadletters.Status, reason string) deadletters.Cha
 // closeAs stages that a dead letter is closed, because another one with the same content stands for it.
 func (r *replaying) closeAs(d *staged, other string) error {
 	op := r.op
-	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, header.Clip("same content as "+other+"; "+op.Reason, operation.MaxReason)))
+	next, err := deadletters.Next(d.Prev, r.change(deadletters.Duplicate, header.Clip("same content as "+other+"; "+op.Reason, operation.MaxReason)))
 	if err != nil {
 		return err
 	}
-	d.next = next
-	d.event = r.service.event(op, d, audit.StateChanged)
+	d.Next = next
+	d.SetEvent(&op, audit.StateChanged)
 	return nil
 }
 
@@ -101,38 +102,39 @@ func (r *replaying) closeAs(d *staged, other string) error {
 // the pipeline is closed at once, because nobody reports its outcome, except that one of other software can die
 // again.
 func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Letter) (err error) {
-	s, op, l := r.service, r.op, d.letter
+	s, op, l := r.service, r.op, d.Letter
 	change := r.change(deadletters.Replaying, op.Reason)
 	if topic := cmp.Or(to.Name, r.plan.To); topic != "" {
 		change = r.change(deadletters.Discarded, header.Clip("put back into "+topic+": "+op.Reason, operation.MaxReason))
 		change.Destination = topic
 	}
-	if d.next, err = deadletters.Next(d.prev, change); err != nil {
+	if d.Next, err = deadletters.Next(d.Prev, change); err != nil {
 		return err
 	}
 	replays := l.Replays() + 1
 	if s.alone {
-		d.next.ReprocessCount = replays
-		d.record = r.to.origins.putBack(s.headers, to, &r.plan.Head, l, value)
+		d.Next.ReprocessCount = replays
+		d.Record = r.to.origins.putBack(s.headers, to, &r.plan.Head, l, value)
 	} else {
-		d.record = r.to.reinjected(s.headers, op.ID, l, p.Force)
-		if err := s.sign(d.record); err != nil {
+		d.Record = r.to.reinjected(s.headers, op.ID, l, p.Force)
+		if err := s.sign(d.Record); err != nil {
 			return err
 		}
 	}
-	d.sends, d.event = true, s.event(op, d, audit.Replayed)
-	d.event.Destination = d.record.Topic
-	d.event.Message += fmt.Sprintf(", replay %d of this dead letter", replays)
+	d.Sends = true
+	d.SetEvent(&op, audit.Replayed)
+	d.Event.Destination = d.Record.Topic
+	d.Event.Message += fmt.Sprintf(", replay %d of this dead letter", replays)
 	if change.Destination != "" {
-		d.event.Message += ", into " + change.Destination
+		d.Event.Message += ", into " + change.Destination
 	}
 	if p.Force {
-		d.event.Force = op.Force
-		d.event.Message += ", forced: it may overwrite newer data"
+		d.Event.Force = op.Force
+		d.Event.Message += ", forced: it may overwrite newer data"
 	}
 	if p.Becomes != "" && p.Shape != unchanged {
-		d.event.After = p.Becomes
-		d.event.Message += ", rewritten: " + p.Shape
+		d.Event.After = p.Becomes
+		d.Event.Message += ", rewritten: " + p.Shape
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -157,21 +158,21 @@ func (s *Service) stageEdit(op operation.Operation, l *deadletters.Letter, e Edi
 		return leave(why), nil
 	}
 	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(header.ProducerHeaders(l.Content.Headers))))
-	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.By, e.shape)
+	d.Event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.By, e.shape)
 	return decision{staged: *d}, nil
 }
 
 // rewritten stages another record of a dead letter, with other bytes.
 func (s *Service) rewritten(op operation.Operation, prev deadletters.State, l *deadletters.Letter, hash string, value []byte, headers []kgo.RecordHeader) *staged {
-	d := &staged{letter: l, prev: prev.Naming(l)}
-	d.next = d.prev
-	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = hash, op.Reason, op.By, s.now()
-	d.next.Operation, d.next.Before = op.ID, prev.Status
-	d.record = &kgo.Record{
+	d := &staged{Change: transaction.Change{Letter: l, Prev: prev.Naming(l)}}
+	d.Next = d.Prev
+	d.Next.ContentHash, d.Next.Reason, d.Next.By, d.Next.At = hash, op.Reason, op.By, s.now()
+	d.Next.Operation, d.Next.Before = op.ID, prev.Status
+	d.Record = &kgo.Record{
 		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: value, Timestamp: l.At,
 		Headers: append(headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(l.DLQ.String())}),
 	}
-	d.event = s.event(op, d, audit.Edited)
-	d.event.After, d.event.Destination = hash, s.cfg.Topics.DLQ
+	d.SetEvent(&op, audit.Edited)
+	d.Event.After, d.Event.Destination = hash, s.cfg.Topics.DLQ
 	return d
 }

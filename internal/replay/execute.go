@@ -154,11 +154,11 @@ func (r *replaying) count(b *batch) {
 	result.Already += b.already
 	for i := range b.staged {
 		d := &b.staged[i]
-		if !d.sends {
+		if !d.Sends {
 			continue
 		}
-		r.watch.sent(d.sentTo, d.offset)
-		if deadletters.OfOtherSoftware(d.letter.ID) {
+		r.watch.sent(d.SentTo, d.Offset)
+		if deadletters.OfOtherSoftware(d.Letter.ID) {
 			r.outcomes.Foreign.Sent++
 		}
 	}

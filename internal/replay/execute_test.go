@@ -22,6 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -367,13 +368,13 @@ func TestPrepare_splitsByBytes(t *testing.T) {
 		return broken
 	}
 	discards := &changing{stage: func(_ context.Context, _ *states.Table, l *deadletters.Letter) (decision, error) {
-		return decision{staged: staged{letter: l, next: deadletters.State{ID: l.ID, Status: deadletters.Discarded}}}, nil
+		return decision{staged: staged{Change: transaction.Change{Letter: l, Next: deadletters.State{ID: l.ID, Status: deadletters.Discarded}}}}, nil
 	}}
 	s := session{execution: &execution{task: discards}, states: states.NewTable(3), walk: startWalk(t.Context(), read)}
 	defer s.walk.stop()
 	for _, id := range []string{"a", "b"} {
 		b := must.Get(s.prepare(t.Context(), limits{letters: 10}))(t)
-		expect.That(t, len(b.staged) == 1 && b.staged[0].letter.ID == id && !b.last, "want %s alone: %+v", id, b)
+		expect.That(t, len(b.staged) == 1 && b.staged[0].Letter.ID == id && !b.last, "want %s alone: %+v", id, b)
 	}
 	_, err := s.prepare(t.Context(), limits{letters: 10})
 	expect.That(t, errors.Is(err, broken), "%v", err)

@@ -12,12 +12,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 )
 
 // execution carries out an operation on dead letters: a replay, a discard, an edit, an undo. It runs in sessions. A
 // lost broker ends a session, and the next one starts with step 1:
 //
-//  1. fence: all other replayers of the source topic, by the transactional ID ([Service.startWriter])
+//  1. fence: all other replayers of the source topic, by the transactional ID ([transaction.Start])
 //  2. recheck: read the committed states, and each dead letter again
 //  3. prepare: decide about the dead letters of one transaction
 //  4. write: records, states and audit events in one transaction, or nothing; the next ones are prepared meanwhile
@@ -87,23 +88,23 @@ func (x *execution) run(ctx context.Context) error {
 
 // session runs one writer, from the fencing to the end of the dead letters or the loss of the broker.
 func (x *execution) session(ctx context.Context) error {
-	w, st, err := x.service.startWriter(ctx, x.op, x.lease)
+	w, st, err := transaction.Start(ctx, x.service.writing, &x.op, x.lease)
 	if err != nil {
 		return err
 	}
-	defer w.close()
+	defer w.Close()
 	x.undecided = 0
 	return x.conclude(ctx, w, x.work(ctx, w, st))
 }
 
 // work does what is left, and waits for the consumer.
-func (x *execution) work(ctx context.Context, w *writer, st *states.Table) error {
+func (x *execution) work(ctx context.Context, w *transaction.Writer, st *states.Table) error {
 	begun, err := x.task.start(ctx, st)
 	if err != nil {
 		return err
 	}
 	if !x.begun && !begun {
-		w.trail.own = x.op.Started(x.service.now(), x.letters)
+		w.AddOperationEvent(x.op.Started(x.service.now(), x.letters))
 	}
 	s := &session{execution: x, writer: w, states: st}
 	for _, read := range x.task.rest() {
@@ -111,20 +112,20 @@ func (x *execution) work(ctx context.Context, w *writer, st *states.Table) error
 			return err
 		}
 	}
-	w.settle(ctx)
+	w.WaitVisible(ctx)
 	return x.task.wait(ctx)
 }
 
 // conclude writes the event that ends the operation, if it has one, after the operation has ended or stopped by
 // itself. err is how it ended.
-func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
+func (x *execution) conclude(ctx context.Context, w *transaction.Writer, err error) error {
 	_, stopped := errors.AsType[*StopError](err)
 	closing := x.task.closing()
 	if closing == nil || err != nil && !stopped {
 		return err
 	}
-	w.trail.own = closing
-	_, unwritten := w.commit(ctx, nil)
+	w.AddOperationEvent(closing)
+	_, unwritten := w.Commit(ctx, nil)
 	return cmp.Or(err, unwritten)
 }
 
@@ -132,7 +133,7 @@ func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
 // goroutine owns them.
 type session struct {
 	*execution
-	writer *writer
+	writer *transaction.Writer
 	walk   *walk
 	states *states.Table // as of the fencing, with what was prepared since
 	ahead  *ahead        // nil if nothing is prepared ahead
@@ -179,6 +180,24 @@ func (s *session) pass(ctx context.Context, read reader) error {
 
 func (s *session) stopped(err error) error {
 	return fmt.Errorf("stopped with %d dead letters remaining: %w", s.letters-s.settled, err)
+}
+
+const (
+	batchLetters = 2000     // dead letters in one transaction
+	batchBytes   = 16 << 20 // values and headers in one transaction; a larger dead letter has its own transaction
+)
+
+// ErrUndecided marks an execution that ended before it learned whether its last transaction was committed. Match it
+// with errors.Is.
+var ErrUndecided = errors.New("it is unknown whether the last transaction was committed")
+
+// staged is the change of one dead letter in a batch.
+type staged struct {
+	transaction.Change
+	of candidate // as it was read; the decision is repeated from it
+	// sentBefore is the last offset that was known for the key before the dead letter went back (see
+	// [states.Table.AddSent]).
+	sentBefore int64
 }
 
 // batch has the dead letters of one transaction with their decisions. Nothing of it is sent yet.
@@ -239,11 +258,11 @@ func (s *session) take(ctx context.Context, b *batch, l candidate) error {
 	default:
 		do.of = l
 		b.bytes += l.size()
-		s.states.Set(do.next)
-		if do.sends {
+		s.states.Set(do.Next)
+		if do.Sends {
 			b.sends++
-			s.states.HoldContent(do.next) // also for one that leaves the pipeline and is closed here
-			do.sentBefore = s.states.AddSent(&do.next)
+			s.states.HoldContent(do.Next) // also for one that leaves the pipeline and is closed here
+			do.sentBefore = s.states.AddSent(&do.Next)
 		}
 		b.staged = append(b.staged, do.staged)
 	}
@@ -293,8 +312,8 @@ func (s *session) join() {
 func (s *session) write(ctx context.Context, b *batch) error {
 	var behind *batch
 	for len(b.staged) > 0 {
-		refused, err := s.writer.commit(ctx, b.staged)
-		if s.writer.undecided {
+		refused, err := s.writer.Commit(ctx, b.changes())
+		if s.writer.Undecided() {
 			s.undecided = len(b.staged)
 		}
 		if err != nil {
@@ -317,6 +336,15 @@ func (s *session) write(ctx context.Context, b *batch) error {
 	return nil
 }
 
+// changes returns what the transaction of a batch writes.
+func (b *batch) changes() []*transaction.Change {
+	out := make([]*transaction.Change, len(b.staged))
+	for i := range b.staged {
+		out[i] = &b.staged[i].Change
+	}
+	return out
+}
+
 // forget removes a dead letter from those that had been closed as superseded.
 func (b *batch) forget(id string) {
 	b.overtaken = slices.DeleteFunc(b.overtaken, func(other string) bool { return other == id })
@@ -331,9 +359,9 @@ func (s *session) revert(b *batch) {
 
 // undecide reverts what the decision about one dead letter changed in the states.
 func (s *session) undecide(d *staged) {
-	s.states.Set(d.prev)
-	if d.sends {
-		s.states.RemoveSent(&d.next, d.sentBefore)
+	s.states.Set(d.Prev)
+	if d.Sends {
+		s.states.RemoveSent(&d.Next, d.sentBefore)
 	}
 }
 
@@ -342,7 +370,7 @@ func (s *session) again(ctx context.Context, b *batch) error {
 	before := b.staged
 	b.staged, b.bytes, b.sends = nil, 0, 0
 	for _, d := range before {
-		b.forget(d.letter.ID)
+		b.forget(d.Letter.ID)
 		if err := s.take(ctx, b, d.of); err != nil {
 			return err
 		}
@@ -351,15 +379,16 @@ func (s *session) again(ctx context.Context, b *batch) error {
 }
 
 // drop removes a refused dead letter from a batch.
-func (s *session) drop(b *batch, refused *staged) {
+func (s *session) drop(b *batch, refused *transaction.Change) {
 	why := "the topic refuses it: it is larger than the topic's max.message.bytes"
-	if refused.sends {
+	if refused.Sends {
 		b.sends--
 		why = "the topic refuses it: with the headers of a replay it is larger than the topic's max.message.bytes"
 	}
-	s.undecide(refused)
-	l := refused.letter // the deletion below moves what refused points to
+	l := refused.Letter // the deletion below moves what refused points to
+	i := slices.IndexFunc(b.staged, func(d staged) bool { return d.Letter == l })
+	s.undecide(&b.staged[i])
 	b.skips = append(b.skips, Skip{ID: l.ID, Why: why})
 	b.forget(l.ID)
-	b.staged = slices.DeleteFunc(b.staged, func(d staged) bool { return d.letter == l })
+	b.staged = slices.Delete(b.staged, i, i+1)
 }

@@ -88,7 +88,7 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 	opts = append(opts, kgo.DisableClientMetrics(), kgo.RequestTimeoutOverhead(testrun.Patient(20*time.Second))) // a frozen EndTxn is not sent again
 	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Alone: w.alone, Index: inMemory()}))(w.t)
 	s.jobs.Life, s.jobs.Renewal, s.jobs.LastWrite = testrun.Patient(10*time.Second), 50*time.Millisecond, testrun.Patient(10*time.Second)
-	s.transactionTimeout, s.batchLetters = testrun.Patient(20*time.Second), inBatch
+	s.writing.Timeout, s.batchLetters = testrun.Patient(20*time.Second), inBatch
 	w.t.Cleanup(s.Close)
 	return s
 }

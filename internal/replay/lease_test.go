@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -293,7 +294,7 @@ func TestPersist_C4_namesWhoTookOver(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
 	l := w.held(s)
-	err := s.persist(w.ctx(), l, func(context.Context) error { return errLost }, func(error) { w.put(s, isBobs) })
+	err := s.persist(w.ctx(), l, func(context.Context) error { return transaction.ErrLost }, func(error) { w.put(s, isBobs) })
 	expect.That(t, errors.Is(err, jobs.ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm"), "%v", err)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 )
 
 const (
@@ -89,7 +90,7 @@ func lost(err error) bool {
 	switch {
 	case errors.Is(err, jobs.ErrFenced) || errors.Is(err, errMissing) || errors.Is(err, context.Canceled):
 		return false
-	case errors.Is(err, errLost), errors.Is(err, context.DeadlineExceeded), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
+	case errors.Is(err, transaction.ErrLost), errors.Is(err, context.DeadlineExceeded), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
 		return true
 	}
 	if ke, ok := errors.AsType[*kerr.Error](err); ok {

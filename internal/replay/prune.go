@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -82,11 +83,11 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c operation.Call)
 	ctx, stop := l.Context(ctx)
 	defer stop()
 	defer l.Release(ctx)
-	w, st, err := s.startWriter(ctx, op, l)
+	w, st, err := transaction.Start(ctx, s.writing, &op, l)
 	if err != nil {
 		return p.result, err
 	}
-	defer w.close()
+	defer w.Close()
 	err = p.remove(ctx, w, st, op, l)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
@@ -108,18 +109,18 @@ type pruning struct {
 
 // remove deletes records before states. If it stops in between, the next pruning finds a state without its record. In
 // the other order, a dead letter without its state would be pending again.
-func (p *pruning) remove(ctx context.Context, w *writer, st *states.Table, op operation.Operation, l *jobs.Lease) error {
+func (p *pruning) remove(ctx context.Context, w *transaction.Writer, st *states.Table, op operation.Operation, l *jobs.Lease) error {
 	if err := p.survey(ctx, st); err != nil {
 		return err
 	}
-	w.trail.own = op.Started(p.service.now(), p.resolvedOf(st))
+	w.AddOperationEvent(op.Started(p.service.now(), p.resolvedOf(st)))
 	if err := p.deleteRecords(ctx, w, l); err != nil {
 		return err
 	}
 	if err := p.forget(ctx, w, st, op); err != nil {
 		return err
 	}
-	w.settle(ctx)
+	w.WaitVisible(ctx)
 	return nil
 }
 
@@ -184,7 +185,7 @@ func (p *pruning) survey(ctx context.Context, st *states.Table) error {
 // replayer that lost its lease. deleteRecords therefore first commits the event that begins the pruning, which fails
 // if another replayer has taken over. It then reads the lease once more, in case another replayer took over while
 // this process slept after the commit.
-func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *jobs.Lease) error {
+func (p *pruning) deleteRecords(ctx context.Context, w *transaction.Writer, l *jobs.Lease) error {
 	topic := p.service.cfg.Topics.DLQ
 	offsets := kadm.Offsets{}
 	for id, floor := range p.floors {
@@ -195,7 +196,7 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *jobs.Lease) e
 	if len(offsets) == 0 {
 		return nil
 	}
-	if _, err := w.commit(ctx, nil); err != nil {
+	if _, err := w.Commit(ctx, nil); err != nil {
 		return err
 	}
 	if err := l.Check(ctx); err != nil {
@@ -240,13 +241,13 @@ func forgotten(r *deadletters.StateRecord) *deadletters.Letter {
 }
 
 // forget writes a tombstone and an audit event for each removed dead letter.
-func (p *pruning) forget(ctx context.Context, w *writer, st *states.Table, op operation.Operation) error {
-	var batch []staged
+func (p *pruning) forget(ctx context.Context, w *transaction.Writer, st *states.Table, op operation.Operation) error {
+	var batch []*transaction.Change
 	commit := func() error {
 		if len(batch) == 0 {
 			return nil
 		}
-		refused, err := w.commit(ctx, batch)
+		refused, err := w.Commit(ctx, batch)
 		if err == nil && refused != nil {
 			err = errors.New("a tombstone was refused for its size")
 		}
@@ -255,8 +256,9 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *states.Table, op op
 		return err
 	}
 	err := p.each(ctx, st, func(l *deadletters.Letter, state deadletters.State) error {
-		d := staged{letter: l, prev: state, gone: true}
-		d.event = p.service.event(op, &d, audit.StateChanged)
+		d := &transaction.Change{Letter: l, Prev: state, Gone: true}
+		d.SetEvent(&op, audit.StateChanged)
+		d.Event.Time = p.service.now()
 		batch = append(batch, d)
 		if len(batch) < p.service.batchLetters {
 			return nil

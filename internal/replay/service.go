@@ -23,6 +23,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/statestore"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 )
 
 // Options are the parameters of a [Service] besides the pipeline's configuration.
@@ -57,12 +58,12 @@ type Service struct {
 	keys        proof.Keyring // set by openKeys
 	given       []proof.Key   // keys from the environment; nil if the control topic has them
 
-	store  *statestore.Store
-	states *states.Reader
-	jobs   *jobs.Registry
+	store   *statestore.Store
+	states  *states.Reader
+	jobs    *jobs.Registry
+	writing *transaction.Config
 
-	transactionTimeout time.Duration // see the constant
-	batchLetters       int           // see the constant
+	batchLetters int // see the constant
 
 	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
 
@@ -93,7 +94,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
-		transactionTimeout: transactionTimeout, batchLetters: batchLetters,
+		batchLetters: batchLetters,
 	}
 	s.store = &statestore.Store{Topics: cfg.Topics, Client: client, Opts: opts, Alone: o.Alone, Directory: o.StateDir}
 	if s.now == nil {
@@ -102,6 +103,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	now := func() time.Time { return s.now() }
 	s.states = &states.Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: now}
 	s.jobs = jobs.New(s.store, s.log, now, hostName())
+	s.writing = transaction.NewConfig(s.store, s.states, cfg.Source.Topic, s.maxValue(), s.log)
 	s.indexOptions = o.Index
 	s.indexOptions.Alone, s.indexOptions.Dialect, s.indexOptions.Now = o.Alone, o.Dialect, s.now
 	return s, nil

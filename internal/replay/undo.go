@@ -148,7 +148,7 @@ func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadlet
 	}
 	headers := slices.DeleteFunc(slices.Clone(was.Content.Headers), func(h kgo.RecordHeader) bool { return h.Key == deadletters.HeaderEditOf })
 	d := s.rewritten(u.op, prev, l, was.ContentHash, was.Content.Value, headers)
-	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s undone by %s", l.ID, u.op.Undoes, u.op.By)
+	d.Event.Message = fmt.Sprintf("dead letter %s: edit of %s undone by %s", l.ID, u.op.Undoes, u.op.By)
 	return decision{staged: *d}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/transaction"
 )
 
 // watch follows the progress of a consumer group through the records that were put back from a DLQ without a
@@ -28,11 +29,11 @@ type watch struct {
 	client *kgo.Client
 	admin  *kadm.Client
 	group  string
-	last   map[partition]int64 // last offset to pass in each partition
+	last   map[transaction.Partition]int64 // last offset to pass in each partition
 }
 
 func (s *Service) newWatch(group string) *watch {
-	return &watch{client: s.client, admin: kadm.NewClient(s.client), group: group, last: map[partition]int64{}}
+	return &watch{client: s.client, admin: kadm.NewClient(s.client), group: group, last: map[transaction.Partition]int64{}}
 }
 
 // earlier adds topics into which records were put back at unknown offsets. The group must pass the last record that
@@ -53,7 +54,7 @@ func (w *watch) earlier(ctx context.Context, topics []string) error {
 				return err
 			}
 			if last >= 0 {
-				w.sent(partition{topic, p}, last)
+				w.sent(transaction.Partition{Topic: topic, ID: p}, last)
 			}
 		}
 	}
@@ -83,7 +84,7 @@ func lastRecord(ctx context.Context, client *kgo.Client, topic string, p int32, 
 }
 
 // sent adds the offset of a record that was put back.
-func (w *watch) sent(at partition, offset int64) {
+func (w *watch) sent(at transaction.Partition, offset int64) {
 	if w != nil {
 		w.last[at] = max(w.last[at], offset)
 	}
@@ -97,7 +98,7 @@ func (w *watch) behind(ctx context.Context) (offsets int64, err error) {
 	}
 	topics := map[string]bool{}
 	for at := range w.last {
-		topics[at.topic] = true
+		topics[at.Topic] = true
 	}
 	lags, err := kafka.Lag(ctx, w.admin, w.group, kafka.Written, slices.Sorted(maps.Keys(topics))...)
 	if err != nil {
@@ -105,7 +106,7 @@ func (w *watch) behind(ctx context.Context) (offsets int64, err error) {
 	}
 	for topic, partitions := range lags {
 		for _, p := range partitions {
-			last, sent := w.last[partition{topic, p.Partition}]
+			last, sent := w.last[transaction.Partition{Topic: topic, ID: p.Partition}]
 			from := p.End - p.Lag // the committed offset, or the start of the partition
 			if sent && from <= last {
 				offsets += last + 1 - from
@@ -194,11 +195,11 @@ const maxThrough = 100
 // through names the last record in each partition that the group must pass.
 func (w *watch) through() string {
 	var parts []string
-	at := slices.SortedFunc(maps.Keys(w.last), func(a, b partition) int {
-		return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.id, b.id))
+	at := slices.SortedFunc(maps.Keys(w.last), func(a, b transaction.Partition) int {
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
 	})
 	for _, p := range at[:min(len(at), maxThrough)] {
-		parts = append(parts, fmt.Sprintf("%s/%d/%d", p.topic, p.id, w.last[p]))
+		parts = append(parts, fmt.Sprintf("%s/%d/%d", p.Topic, p.ID, w.last[p]))
 	}
 	if more := len(at) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more partitions", more))

@@ -1,4 +1,4 @@
-package replay
+package transaction
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// partition is one partition of one topic.
-type partition struct {
-	topic string
-	id    int32
+// Partition is one partition of one topic.
+type Partition struct {
+	Topic string
+	ID    int32
 }
 
 // delivery collects the results of the records of one transaction. The client's goroutines may call its methods.
@@ -26,14 +26,14 @@ type delivery struct {
 	id      string // transactional ID of the writer
 	mu      sync.Mutex
 	err     error // the first one
-	refused *staged
-	last    map[partition]int64 // offset of the last written record
-	unsent  map[partition]int   // bytes that the broker has not acknowledged
+	refused *Change
+	last    map[Partition]int64 // offset of the last written record
+	unsent  map[Partition]int   // bytes that the broker has not acknowledged
 	heard   chan struct{}       // receives after each result
 }
 
-func newDelivery(id string, last map[partition]int64) *delivery {
-	return &delivery{id: id, last: last, unsent: map[partition]int{}, heard: make(chan struct{}, 1)}
+func newDelivery(id string, last map[Partition]int64) *delivery {
+	return &delivery{id: id, last: last, unsent: map[Partition]int{}, heard: make(chan struct{}, 1)}
 }
 
 // sending counts records that are passed to the client.
@@ -41,7 +41,7 @@ func (d *delivery) sending(records []*kgo.Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range records {
-		d.unsent[partition{r.Topic, r.Partition}] += sizeOf(r)
+		d.unsent[Partition{r.Topic, r.Partition}] += sizeOf(r)
 	}
 }
 
@@ -64,7 +64,7 @@ func (d *delivery) fits(records []*kgo.Record, limit int) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range records {
-		if before := d.unsent[partition{r.Topic, r.Partition}]; before > 0 && before+sizeOf(r) > limit {
+		if before := d.unsent[Partition{r.Topic, r.Partition}]; before > 0 && before+sizeOf(r) > limit {
 			return false, d.err
 		}
 	}
@@ -72,27 +72,27 @@ func (d *delivery) fits(records []*kgo.Record, limit int) (bool, error) {
 }
 
 // note takes the result of one record, which belongs to a dead letter or (nil) to the whole transaction.
-func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
+func (d *delivery) note(change *Change, r *kgo.Record, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.wake()
-	at := partition{r.Topic, r.Partition}
+	at := Partition{r.Topic, r.Partition}
 	err = kafka.DeniedProduce(d.id, r.Topic, err)
 	d.unsent[at] -= sizeOf(r)
 	switch {
 	case err == nil:
 		d.last[at] = max(d.last[at], r.Offset)
-		if letter != nil && letter.sends && r.Topic == letter.record.Topic {
-			letter.sentTo, letter.offset = at, r.Offset
+		if change != nil && change.Sends && r.Topic == change.Record.Topic {
+			change.SentTo, change.Offset = at, r.Offset
 		}
 	case d.err == nil:
-		if letter == nil {
+		if change == nil {
 			d.err = fmt.Errorf("write to %s/%d: %w", r.Topic, r.Partition, named(err))
 			return
 		}
-		d.err = fmt.Errorf("write to %s/%d for dead letter %s: %w", r.Topic, r.Partition, letter.letter.ID, named(err))
-		if errors.Is(err, kerr.MessageTooLarge) && letter.record != nil {
-			d.refused = letter
+		d.err = fmt.Errorf("write to %s/%d for dead letter %s: %w", r.Topic, r.Partition, change.Letter.ID, named(err))
+		if errors.Is(err, kerr.MessageTooLarge) && change.Record != nil {
+			d.refused = change
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (d *delivery) wake() {
 
 // end returns a refused dead letter, after which the execution continues, or an error, after which it does not: the
 // first result, otherwise err.
-func (d *delivery) end(err error) (*staged, error) {
+func (d *delivery) end(err error) (*Change, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.refused != nil {
@@ -117,31 +117,31 @@ func (d *delivery) end(err error) (*staged, error) {
 }
 
 const (
-	settleTimeout = 3 * time.Second
-	settlePause   = 20 * time.Millisecond
+	visibleTimeout = 3 * time.Second
+	visiblePause   = 20 * time.Millisecond
 )
 
-// settle waits until readers can see what was written. A broker acknowledges a commit before it has written the
+// WaitVisible waits until readers can see what was written. A broker acknowledges a commit before it has written the
 // markers that make it visible, so a list right after a replay could still show dead letters as pending. Another open
 // transaction in the same partition hides it too, so the wait is limited. Nothing depends on it.
-func (w *writer) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+func (w *Writer) WaitVisible(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, visibleTimeout)
 	defer cancel()
-	status := w.service.cfg.Topics.DLQStatus
+	status := w.config.Store.Topics.DLQStatus
 	for w.files == nil {
 		ends, err := kadm.NewClient(w.client).ListCommittedOffsets(ctx, status)
 		if err != nil || w.visible(status, ends) {
 			return
 		}
-		if kafka.Pause(ctx, settlePause) != nil {
+		if kafka.Pause(ctx, visiblePause) != nil {
 			return
 		}
 	}
 }
 
-func (w *writer) visible(topic string, ends kadm.ListedOffsets) bool {
+func (w *Writer) visible(topic string, ends kadm.ListedOffsets) bool {
 	for at, last := range w.written {
-		if end, ok := ends.Lookup(at.topic, at.id); at.topic == topic && ok && end.Offset <= last {
+		if end, ok := ends.Lookup(at.Topic, at.ID); at.Topic == topic && ok && end.Offset <= last {
 			return false
 		}
 	}
