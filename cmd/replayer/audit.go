@@ -19,7 +19,7 @@ import (
 
 // auditFlags holds the flags of the audit command.
 type auditFlags struct {
-	filter     replay.TrailFilter
+	filter     audit.Filter
 	since      string
 	key        string
 	operations bool // print a line per command instead of one per event
@@ -84,7 +84,7 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 		return a.auditTable(ctx, s, f.filter)
 	}
 	e := a.emitter()
-	err = s.Trail(ctx, f.filter, func(event audit.Event) error { return e.emit(event) })
+	err = s.AuditEvents(ctx, f.filter, func(event audit.Event) error { return e.emit(event) })
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 
 func noEvent() error { return exit(cli.ExitNothing, errors.New("no audit event matches")) }
 
-func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailFilter) error {
+func (a *app) auditTable(ctx context.Context, s *replay.Service, f audit.Filter) error {
 	var events []audit.Event
 	more := 0
-	err := s.Trail(ctx, f, func(e audit.Event) error {
+	err := s.AuditEvents(ctx, f, func(e audit.Event) error {
 		if len(events) == maxRows {
 			more++
 			return nil
@@ -135,7 +135,7 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 }
 
 // auditActions prints one line for each command of an operator.
-func (a *app) auditActions(ctx context.Context, s *replay.Service, f replay.TrailFilter) error {
+func (a *app) auditActions(ctx context.Context, s *replay.Service, f audit.Filter) error {
 	actions, err := s.Actions(ctx, f)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *app) auditActions(ctx context.Context, s *replay.Service, f replay.Trai
 	return e.end(nil)
 }
 
-func (a *app) actionTable(actions []replay.Action) error {
+func (a *app) actionTable(actions []audit.Action) error {
 	t := table{columns: []column{
 		{title: "BEGAN"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DONE", below: true}, {title: "REASON", below: true}, {title: "WHAT", below: true},
 	}}
@@ -167,7 +167,7 @@ func (a *app) actionTable(actions []replay.Action) error {
 }
 
 // purpose returns the message of an action and the progress of the watched consumer group.
-func purpose(act replay.Action) string {
+func purpose(act audit.Action) string {
 	if act.Watched == "" || act.Watched == act.What {
 		return act.What
 	}
@@ -175,7 +175,7 @@ func purpose(act replay.Action) string {
 }
 
 // done returns the numbers of dead letters that an action changed, the largest first: "4800 replayed, 2 edited".
-func done(act replay.Action) string {
+func done(act audit.Action) string {
 	var parts []string
 	for _, kind := range act.Kinds() {
 		parts = append(parts, fmt.Sprintf("%d %s", act.Done[kind], strings.ReplaceAll(string(kind), "_", " ")))

@@ -99,10 +99,10 @@ func TestEdit_exit_codes(t *testing.T) {
 }
 
 // actions reads what `audit --operations` prints.
-func (d *desk) actions(args ...string) []replay.Action {
+func (d *desk) actions(args ...string) []audit.Action {
 	d.t.Helper()
 	d.want(cli.ExitDone, append([]string{"audit", "-c", "pipeline.yaml", "--operations"}, args...)...)
-	return each[replay.Action](d)
+	return each[audit.Action](d)
 }
 
 // A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.

@@ -10,6 +10,8 @@
 // it. Nothing is signed: anyone who can rewrite the whole chain, from the changed entry to its head, can create a
 // consistent one. Only an earlier report that was stored elsewhere reveals this.
 //
+// [Filter] selects events, and [Actions] sums up what operators did, by the events that were committed.
+//
 // Its callers are the consumer (internal/consumer, internal/governance), the orders (internal/control) and the replayer
 // (internal/replay).
 package audit

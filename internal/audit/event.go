@@ -8,8 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // MaxMessage is the longest Event.Message that is written, in bytes; a longer one is cut.

@@ -12,20 +12,19 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // AuditAnswer is a page of the events of the audit topic, or of the actions of each command.
 type AuditAnswer struct {
-	Fresh   Freshness       `json:"fresh"`
-	Events  []audit.Event   `json:"events"`            // the newest first; empty with operations=true
-	Actions []replay.Action `json:"actions,omitempty"` // the newest first; with operations=true
-	Total   int             `json:"total"`             // entries that the filters select, on all pages
-	Next    string          `json:"next,omitempty"`    // cursor of the next page; absent on the last one
+	Fresh   Freshness      `json:"fresh"`
+	Events  []audit.Event  `json:"events"`            // the newest first; empty with operations=true
+	Actions []audit.Action `json:"actions,omitempty"` // the newest first; with operations=true
+	Total   int            `json:"total"`             // entries that the filters select, on all pages
+	Next    string         `json:"next,omitempty"`    // cursor of the next page; absent on the last one
 }
 
 func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
-	filter := replay.TrailFilter{Letter: q.get("letter"), Operation: q.get("operation")}
+	filter := audit.Filter{Letter: q.get("letter"), Operation: q.get("operation")}
 	limit, err := q.limit()
 	if err != nil {
 		return AuditAnswer{}, err
@@ -41,7 +40,7 @@ func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
 	}
 	out := AuditAnswer{Events: []audit.Event{}}
 	if q.get("operations") == "true" {
-		found := newest[replay.Action]{limit: limit, after: after, place: placeOfAction}
+		found := newest[audit.Action]{limit: limit, after: after, place: placeOfAction}
 		_, out.Fresh, err = ask(ctx, c, func(p *pipeline) (any, error) {
 			actions, err := p.service.Actions(ctx, filter)
 			for _, a := range actions {
@@ -56,7 +55,7 @@ func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
 	}
 	found := newest[audit.Event]{limit: limit, after: after, place: placeOfEvent}
 	_, out.Fresh, err = ask(ctx, c, func(p *pipeline) (any, error) {
-		return nil, p.service.Trail(ctx, filter, func(e audit.Event) error {
+		return nil, p.service.AuditEvents(ctx, filter, func(e audit.Event) error {
 			found.add(e)
 			return nil
 		})
@@ -79,7 +78,7 @@ func placeOfEvent(e *audit.Event) place {
 }
 
 // placeOfAction ignores what changes while the command runs.
-func placeOfAction(a *replay.Action) place {
+func placeOfAction(a *audit.Action) place {
 	return place{at: a.Began.UnixMilli(), of: []string{a.Operation, a.By, a.User, a.Reason}}
 }
 

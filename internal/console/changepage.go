@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
@@ -34,7 +35,7 @@ type changeView struct {
 	Changed int    // of an undo: those that it changes
 	Groups  []dlq.GroupJSON
 	Undoes  string            // operation that an undo reverses
-	Was     []replay.Action   // what the audit topic has of that operation
+	Was     []audit.Action    // what the audit topic has of that operation
 	Left    []replay.LeftBy   // dead letters that an undo leaves as they are
 	GoesOn  string            // ID of the replay that is continued
 	Again   int               // of Letters: those that the replay already sent and that are pending again
@@ -155,7 +156,7 @@ func (c *Console) undoPage(ctx context.Context, q query) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	was, err := c.changes.service.Actions(ctx, replay.TrailFilter{Operation: q.id})
+	was, err := c.changes.service.Actions(ctx, audit.Filter{Operation: q.id})
 	if err != nil {
 		return page{}, err
 	}
@@ -172,7 +173,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	actions, err := c.changes.service.Actions(ctx, replay.TrailFilter{Operation: q.id})
+	actions, err := c.changes.service.Actions(ctx, audit.Filter{Operation: q.id})
 	if err != nil {
 		return page{}, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
@@ -225,8 +224,8 @@ func (m mask) job(j *control.Job) {
 	}
 }
 
-func (m mask) actions(actions []replay.Action) {
-	each(m, actions, func(a *replay.Action) {
+func (m mask) actions(actions []audit.Action) {
+	each(m, actions, func(a *audit.Action) {
 		hide(&a.Filter)
 		if a.Operation == "" { // such as a note
 			hide(&a.What)

@@ -300,7 +300,7 @@ func (c *Console) words() template.FuncMap {
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
 		"said":     func(j *control.Job, why string) bool { return j != nil && j.Why == why },
 		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
-		"changes":  func(a replay.Action) bool { return a.Done[audit.Replayed] == 0 }, // what was sent cannot be undone
+		"changes":  func(a audit.Action) bool { return a.Done[audit.Replayed] == 0 }, // what was sent cannot be undone
 		"span":     func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
 		"seconds":  func(since *time.Time) string { return thousands(int(max(0, c.now().Sub(*since)).Seconds())) },
 		"due": func(at *time.Time) template.HTML {

@@ -85,7 +85,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 	}
 	if s.source.States != nil {
 		var out []audit.Event
-		err := s.letters.Trail(ctx, replay.TrailFilter{Source: source.String()}, func(e audit.Event) error {
+		err := s.letters.AuditEvents(ctx, audit.Filter{Source: source.String()}, func(e audit.Event) error {
 			out = append(out, e)
 			return nil
 		})

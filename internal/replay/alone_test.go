@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -202,7 +203,7 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 			w.killedIs("r1", state, want)
 			report := w.report(w.service(), "r1")
 			expect.That(t, report.Consumed == want.Consumed && report.FailedAgain == r.Outcome.FailedAgain, "%+v", report)
-			actions, err := w.service().Actions(w.ctx(), TrailFilter{Operation: "r1"})
+			actions, err := w.service().Actions(w.ctx(), audit.Filter{Operation: "r1"})
 			expect.That(t, err == nil && len(actions) == 1 && strings.HasPrefix(actions[0].Watched, says) && strings.HasPrefix(actions[0].What, "replay of 9"), "%+v, %v", actions, err)
 			if stop != nil { // the same plan again: what died again is left, and stops nothing
 				killed = true

@@ -128,7 +128,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	look = w.look(w.service().Overview())
 	expect.That(t, len(look.Jobs) == 1 && look.Jobs[0].State == control.JobDone, "%+v", look.Jobs)
 	done := map[string]int{} // each call is an action of its own, with its reason and what it did
-	all, err := s.Actions(w.ctx(), TrailFilter{})
+	all, err := s.Actions(w.ctx(), audit.Filter{})
 	for _, act := range all {
 		done[act.Reason] += act.Done[audit.Replayed]
 	}

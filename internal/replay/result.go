@@ -158,8 +158,8 @@ func (u *Untouched) sorted() Untouched {
 }
 
 // byCount returns the keys ordered by count, largest first.
-func byCount[K ~string](counts map[K]int) []K {
-	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+func byCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 }

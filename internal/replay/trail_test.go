@@ -79,31 +79,31 @@ func TestVerify_S0_11_finds_what_was_tampered_with(t *testing.T) {
 func TestTrail_selects_events(t *testing.T) {
 	t.Parallel()
 	w := acted(t)
-	count := func(f TrailFilter) int {
+	count := func(f audit.Filter) int {
 		n := 0
-		must.Do(t, w.service().Trail(w.ctx(), f, func(audit.Event) error { n++; return nil }))
+		must.Do(t, w.service().AuditEvents(w.ctx(), f, func(audit.Event) error { n++; return nil }))
 		return n
 	}
 	for name, c := range map[string]struct {
-		filter TrailFilter
+		filter audit.Filter
 		want   int
 	}{
-		"operators":   {TrailFilter{}, inBatch + 33},
-		"all":         {TrailFilter{All: true}, inBatch + 34},
-		"replay":      {TrailFilter{Operation: "r1"}, inBatch + 11},
-		"letter":      {TrailFilter{Letter: "letter-0"}, 1},
-		"its record":  {TrailFilter{Letter: "0-1-0123abcd"}, 1}, // a retry from before its death, which names no letter
-		"of another":  {TrailFilter{Letter: "0-2-0123abcd"}, 0},
-		"feature":     {TrailFilter{Feature: "mill"}, 1},
-		"source":      {TrailFilter{Source: "features/0/1"}, 1},
-		"key":         {TrailFilter{Key: []byte("mill-key")}, 1},
-		"other key":   {TrailFilter{Key: []byte("mill")}, 0},
-		"somebody":    {TrailFilter{By: "bo"}, 0},
-		"operations":  {TrailFilter{Decisions: []audit.Decision{audit.Operation}}, 3},
-		"later":       {TrailFilter{Since: time.Now().Add(time.Hour)}, 0},
-		"as a whole":  {TrailFilter{Since: start}, inBatch + 33},
-		"consumer's":  {TrailFilter{All: true, Decisions: []audit.Decision{audit.Retried}}, 1},
-		"no operator": {TrailFilter{Decisions: []audit.Decision{audit.Retried}}, 0},
+		"operators":   {audit.Filter{}, inBatch + 33},
+		"all":         {audit.Filter{All: true}, inBatch + 34},
+		"replay":      {audit.Filter{Operation: "r1"}, inBatch + 11},
+		"letter":      {audit.Filter{Letter: "letter-0"}, 1},
+		"its record":  {audit.Filter{Letter: "0-1-0123abcd"}, 1}, // a retry from before its death, which names no letter
+		"of another":  {audit.Filter{Letter: "0-2-0123abcd"}, 0},
+		"feature":     {audit.Filter{Feature: "mill"}, 1},
+		"source":      {audit.Filter{Source: "features/0/1"}, 1},
+		"key":         {audit.Filter{Key: []byte("mill-key")}, 1},
+		"other key":   {audit.Filter{Key: []byte("mill")}, 0},
+		"somebody":    {audit.Filter{By: "bo"}, 0},
+		"operations":  {audit.Filter{Decisions: []audit.Decision{audit.Operation}}, 3},
+		"later":       {audit.Filter{Since: time.Now().Add(time.Hour)}, 0},
+		"as a whole":  {audit.Filter{Since: start}, inBatch + 33},
+		"consumer's":  {audit.Filter{All: true, Decisions: []audit.Decision{audit.Retried}}, 1},
+		"no operator": {audit.Filter{Decisions: []audit.Decision{audit.Retried}}, 0},
 	} {
 		expect.Equal(t, count(c.filter), c.want, name, "events")
 	}

@@ -76,8 +76,8 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 	}
 	op.Undoes, op.Filter = operationID, "operation "+operationID
 	u := &undoing{service: s, op: op, acts: map[states.Key]audit.Decision{}}
-	f := TrailFilter{Operation: operationID, Since: startOf(operationID)}
-	err = s.Trail(ctx, f, func(e audit.Event) error {
+	f := audit.Filter{Operation: operationID, Since: startOf(operationID)}
+	err = s.AuditEvents(ctx, f, func(e audit.Event) error {
 		if e.Letter != "" {
 			u.acts[states.KeyOf(e.Letter)] = e.Decision
 		}
