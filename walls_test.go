@@ -17,7 +17,7 @@ var walls = map[string]string{
 	"internal/breaker":                     "internal/config pkg/classify pkg/retrytopics",
 	"internal/cli":                         "internal/config",
 	"internal/config":                      "internal/template pkg/classify pkg/crs pkg/envelope pkg/retrytopics/policy pkg/transform",
-	"internal/console":                     "internal/access internal/audit internal/cli internal/config internal/control internal/deadletters internal/dlq internal/dlqindex internal/replay internal/replay/operation internal/replay/plan internal/replay/rewrite internal/replay/states internal/status",
+	"internal/console":                     "internal/access internal/audit internal/cli internal/config internal/control internal/deadletters internal/dlq internal/dlqindex internal/replay internal/replay/jobs internal/replay/operation internal/replay/plan internal/replay/rewrite internal/replay/states internal/status",
 	"internal/consumer":                    "internal/audit internal/config internal/control internal/deadletters internal/gates internal/governance internal/kafka internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/retrytopics/engine pkg/retrytopics/header pkg/retrytopics/policy pkg/transform",
 	"internal/control":                     "internal/audit internal/config internal/kafka internal/proof pkg/retrytopics/header",
 	"internal/deadletters":                 "internal/audit internal/dialects internal/kafka internal/recordbatch pkg/idempotency pkg/retrytopics/header",
@@ -39,7 +39,8 @@ var walls = map[string]string{
 	"internal/recordbatch":                 "",
 	"internal/refdata":                     "internal/config internal/kafka pkg/crs pkg/transform",
 	"internal/registry":                    "internal/breaker internal/config internal/jsonschema internal/kafka pkg/classify pkg/envelope/avro pkg/retrytopics",
-	"internal/replay":                      "internal/audit internal/config internal/control internal/deadletters internal/dialects internal/dlqindex internal/jsonschema internal/kafka internal/pipeline internal/proof internal/recordbatch internal/replay/operation internal/replay/patch internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/states internal/replay/statestore internal/replay/target internal/statedir internal/status internal/topics pkg/classify pkg/envelope pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/retrytopics/statetopic pkg/transform",
+	"internal/replay":                      "internal/audit internal/config internal/control internal/deadletters internal/dialects internal/dlqindex internal/jsonschema internal/kafka internal/pipeline internal/proof internal/recordbatch internal/replay/jobs internal/replay/operation internal/replay/patch internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/states internal/replay/statestore internal/replay/target internal/replay/transaction internal/status internal/topics pkg/classify pkg/envelope pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/retrytopics/statetopic pkg/transform",
+	"internal/replay/jobs":                 "internal/control internal/kafka internal/replay/operation internal/replay/statestore pkg/retrytopics",
 	"internal/replay/operation":            "internal/audit pkg/retrytopics/header",
 	"internal/replay/patch":                "",
 	"internal/replay/plan":                 "internal/deadletters internal/kafka internal/replay/rewrite pkg/classify pkg/retrytopics/header",
@@ -48,6 +49,7 @@ var walls = map[string]string{
 	"internal/replay/states":               "internal/audit internal/config internal/control internal/deadletters internal/kafka internal/replay/statestore pkg/idempotency pkg/retrytopics/header",
 	"internal/replay/statestore":           "internal/config internal/control internal/kafka internal/statedir pkg/retrytopics",
 	"internal/replay/target":               "internal/kafka internal/recordbatch pkg/idempotency pkg/retrytopics/header",
+	"internal/replay/transaction":          "internal/audit internal/control internal/deadletters internal/kafka internal/recordbatch internal/replay/jobs internal/replay/operation internal/replay/states internal/replay/statestore internal/statedir pkg/retrytopics/header",
 	"internal/sample":                      "internal/jsontexts pkg/transform",
 	"internal/simulate":                    "internal/breaker internal/config internal/enrich internal/gates internal/keyorder pkg/classify pkg/retrytopics pkg/retrytopics/header pkg/retrytopics/policy pkg/transform",
 	"internal/sink":                        "internal/breaker internal/config internal/kafka internal/postgres internal/verify pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/retrytopics/header pkg/transform",
@@ -75,7 +77,7 @@ var walls = map[string]string{
 	"pkg/retrytopics/policy":               "pkg/classify pkg/retrytopics/header",
 	"pkg/retrytopics/statetopic":           "internal/keyorder pkg/idempotency pkg/retrytopics/header pkg/retrytopics/internal/offsets",
 	"cmd/consumer":                         "internal/acls internal/audit internal/cli internal/config internal/console internal/consumer internal/control internal/deadletters internal/demo internal/devbroker internal/gates internal/governance internal/kafka internal/pipeline internal/refdata internal/sample internal/simulate internal/sink internal/status internal/topics internal/verify pkg/classify pkg/retrytopics pkg/retrytopics/engine pkg/transform schemas",
-	"cmd/replayer":                         "internal/access internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/operation internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/states internal/status pkg/classify pkg/retrytopics/header",
+	"cmd/replayer":                         "internal/access internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/jobs internal/replay/operation internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/states internal/status pkg/classify pkg/retrytopics/header",
 }
 
 // C-6: each package under internal/, pkg/retrytopics and cmd/ imports exactly what walls lists.
