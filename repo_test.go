@@ -103,6 +103,7 @@ var mayImport = map[string][]string{
 
 	"pkg/transform/internal/expression": {"pkg/internal/shorten", "pkg/transform/internal/numbers"},
 	"pkg/transform/internal/numbers":    {},
+	"pkg/transform/internal/shapes":     {"pkg/geometry"},
 	"pkg/transform/internal/times":      {"pkg/transform/internal/numbers"},
 	"pkg/transform/internal/units":      {},
 	"pkg/transform/internal/world":      {"pkg/crs", "pkg/geometry"},

@@ -206,7 +206,7 @@ func SampleOf(feature string, shape orb.Geometry) Sample {
 	name := fnv.New64a()
 	_, _ = name.Write([]byte(feature)) // never fails
 	s := Sample{feature: name.Sum64()}
-	total := transform.Geometry{Shape: shape}.Positions()
+	total := geometry.Positions(shape)
 	step, next, i := max(1, (total+positionsOfOne-1)/positionsOfOne), 0, 0
 	geometry.EachLine(shape, func(line []orb.Point) {
 		for _, p := range line {

@@ -26,7 +26,7 @@
 //
 // # Shapes
 //
-// [EachLine], [Moved], [Bounds] and [DoubledArea] work on every type of shape, for this module's packages and for callers.
+// [EachLine], [Moved], [Positions], [Bounds] and [DoubledArea] work on every type of shape, for this module's packages and for callers.
 //
 // # What the package refuses to do
 //

@@ -107,6 +107,13 @@ func EachLine(shape orb.Geometry, visit func([]orb.Point)) {
 	}
 }
 
+// Positions returns the number of positions of a shape.
+func Positions(shape orb.Geometry) int {
+	n := 0
+	EachLine(shape, func(line []orb.Point) { n += len(line) })
+	return n
+}
+
 // DoubledArea returns twice the signed area of a closed ring: positive if it runs counterclockwise. It is computed from the
 // first position, which keeps small rings far from the origin exact.
 func DoubledArea(ring []orb.Point) float64 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 )
 
 // Canonical returns the canonical bytes of a feature's source ID, geometry and attributes, for the content hash. Two
@@ -28,7 +29,7 @@ func AppendCanonical(dst []byte, f *Feature) []byte {
 		dst = append(appendCanonical(append(dst, `"id":`...), f.ID), ',')
 	}
 	dst = appendSorted(append(dst, `"properties":`...), f.Properties)
-	return appendGeometry(append(dst, "}\x00"...), f.Geometry)
+	return shapes.AppendCanonical(append(dst, "}\x00"...), f.Geometry.Shape, f.Geometry.Z)
 }
 
 // appendCanonical appends a value with sorted names and exact numbers.

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 )
 
 // wgs84 reports whether a system is WGS 84 in degrees, whatever its name.
@@ -134,7 +135,7 @@ func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) 
 
 // outside returns the error for a position that its system does not reach.
 func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int, err error) *Error {
-	e := f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index), "",
+	e := f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+shapes.PositionPath(g.Shape, index), "",
 		"a position cannot be transformed from "+source.Code()+" to "+t.systems.target.Code(), "")
 	e.Err = err
 	if beyond, ok := errors.AsType[*crs.RangeError](err); ok {

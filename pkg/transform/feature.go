@@ -78,9 +78,7 @@ func typeOf(shape orb.Geometry) GeometryType {
 
 // Positions returns the number of positions.
 func (g Geometry) Positions() int {
-	n := 0
-	geometry.EachLine(g.Shape, func(line []orb.Point) { n += len(line) })
-	return n
+	return geometry.Positions(g.Shape)
 }
 
 // IDString returns the source ID as text, or "" if there is none. A number has one text however it is written: 1, 1.0

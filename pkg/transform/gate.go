@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
@@ -139,7 +140,7 @@ func (g *gating) heights() error {
 	case DimensionRejectZ:
 		if z != nil {
 			i := max(0, slices.IndexFunc(z, func(z float64) bool { return !math.IsNaN(z) }))
-			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), string(numbers.AppendFloat(nil, z[i])),
+			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+shapes.PositionPath(g.geometry.Shape, i), string(numbers.AppendFloat(nil, z[i])),
 				"a position has a height", "send longitude and latitude only, or set geometry.dimension: drop_z")
 		}
 	case DimensionRequireZ:
@@ -148,7 +149,7 @@ func (g *gating) heights() error {
 			i = 0
 		}
 		if i >= 0 {
-			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), "",
+			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+shapes.PositionPath(g.geometry.Shape, i), "",
 				"a position has no height", "send a third ordinate in each position, or set geometry.dimension: keep")
 		}
 	default: // decided below
@@ -246,37 +247,12 @@ func (g *gating) empty() error {
 		return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "", "the geometry has no position",
 			"send null for no geometry, or set geometry.empty_geometry: accept")
 	}
-	path := emptyPart(g.geometry.Shape)
+	path := shapes.EmptyPart(g.geometry.Shape)
 	if path == "" {
 		return nil
 	}
 	return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry"+path, "", "a part of the geometry has no position",
 		"leave the part out, or set geometry.empty_geometry: accept")
-}
-
-// emptyPart returns the JSON pointer, below the geometry, of the first member without a position, or "".
-func emptyPart(shape orb.Geometry) string {
-	switch shape := shape.(type) {
-	case orb.MultiLineString:
-		if i := slices.IndexFunc(shape, func(line orb.LineString) bool { return len(line) == 0 }); i >= 0 {
-			return "/coordinates/" + decimal(i)
-		}
-	case orb.MultiPolygon:
-		if i := slices.IndexFunc(shape, func(polygon orb.Polygon) bool { return len(polygon) == 0 }); i >= 0 {
-			return "/coordinates/" + decimal(i)
-		}
-	case orb.Collection:
-		for i, member := range shape {
-			path := "/geometries/" + decimal(i)
-			if (Geometry{Shape: member}).Positions() == 0 {
-				return path
-			}
-			if below := emptyPart(member); below != "" {
-				return path + below
-			}
-		}
-	}
-	return ""
 }
 
 // replace sets the geometry that a gate has made of the one before.

@@ -8,6 +8,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 )
 
 // settling is the last gate: it judges the doubles that are written.
@@ -151,7 +152,8 @@ func (s *settling) collapsed(rounded orb.Geometry) string {
 	if s.t.config.Geometry.RoundDecimals == nil {
 		return ""
 	}
-	c := collapse{cell: s.t.grid.Cell()}
-	c.shape(s.from.geometry.Shape, rounded, "/geometry")
-	return c.path
+	if path := shapes.Collapsed(s.from.geometry.Shape, rounded, s.t.grid.Cell()); path != "" {
+		return "/geometry" + path
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 )
 
@@ -33,7 +34,7 @@ func checkDegrees(f *Feature, g Geometry) error {
 	case lon <= 90 && lat <= 180:
 		fix = "longitude and latitude look swapped: send longitude first"
 	}
-	return f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index),
+	return f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+shapes.PositionPath(g.Shape, index),
 		positionText(bad[0], bad[1]), "a position lies outside of longitude and latitude", fix)
 }
 
@@ -52,7 +53,7 @@ func checkFinite(f *Feature, g Geometry) error {
 	if index < 0 {
 		return nil
 	}
-	return f.refuse(classify.CodeCoordinateRange, RuleNotFinite, "/geometry"+positionPath(g.Shape, index), "", "an ordinate is not finite", "send numbers")
+	return f.refuse(classify.CodeCoordinateRange, RuleNotFinite, "/geometry"+shapes.PositionPath(g.Shape, index), "", "an ordinate is not finite", "send numbers")
 }
 
 // toTarget transforms a geometry to the target system; heights stay as they are.
@@ -71,51 +72,6 @@ func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Trans
 		return Geometry{}, t.outside(f, source, g, first, failed)
 	}
 	return Geometry{Shape: shape, Z: g.Z}, nil
-}
-
-// positionPath returns the JSON pointer, below the geometry, of the position with an index among all positions.
-func positionPath(shape orb.Geometry, index int) string {
-	switch shape := shape.(type) {
-	case orb.MultiPoint:
-		return "/coordinates/" + decimal(index)
-	case orb.LineString:
-		return "/coordinates/" + decimal(index)
-	case orb.MultiLineString:
-		i, j := locateLine(shape, index)
-		return "/coordinates/" + decimal(i) + "/" + decimal(j)
-	case orb.Polygon:
-		i, j := locateLine(shape, index)
-		return "/coordinates/" + decimal(i) + "/" + decimal(j)
-	case orb.MultiPolygon:
-		for i, polygon := range shape {
-			if n := (Geometry{Shape: polygon}).Positions(); index >= n {
-				index -= n
-				continue
-			}
-			ring, j := locateLine(polygon, index)
-			return "/coordinates/" + decimal(i) + "/" + decimal(ring) + "/" + decimal(j)
-		}
-	case orb.Collection:
-		for i, member := range shape {
-			n := Geometry{Shape: member}.Positions()
-			if index < n {
-				return "/geometries/" + decimal(i) + positionPath(member, index)
-			}
-			index -= n
-		}
-	}
-	return "/coordinates"
-}
-
-// locateLine converts an index among all positions to a line and an index in it.
-func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
-	for i, l := range lines {
-		if index < len(l) {
-			return i, index
-		}
-		index -= len(l)
-	}
-	return len(lines), index
 }
 
 // invalid returns the error for an invalid geometry.

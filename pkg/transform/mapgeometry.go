@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 )
 
 // mapGeometry transforms, rounds and winds the geometry of f into out, and returns the flags for the flag property.
@@ -34,8 +35,8 @@ func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated,
 		}
 		flags, from.changed = slices.Concat(from.flags[given:], s.flags), s.from.changed
 	}
-	if needsWinding(out.Geometry.Shape) {
-		out.Geometry = wind(out.Geometry)
+	if shapes.NeedsWinding(out.Geometry.Shape) {
+		out.Geometry.Shape, out.Geometry.Z = shapes.Wind(out.Geometry.Shape, out.Geometry.Z)
 	}
 	if f.Geometry.IsNull() && f.BBox != nil {
 		return flags, t.mapLoneBBox(f, out, from.source)

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/shapes"
 )
 
 // carefully decodes a record token by token.
@@ -51,7 +52,7 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 		}
 		return
 	}
-	must.That(t, bytes.Equal(appendGeometry(nil, got.Geometry), appendGeometry(nil, want.Geometry)) && (got.Geometry.Z == nil) == (want.Geometry.Z == nil), "%q: geometry %v, want %v", record, got.Geometry, want.Geometry)
+	must.That(t, bytes.Equal(shapes.AppendCanonical(nil, got.Geometry.Shape, got.Geometry.Z), shapes.AppendCanonical(nil, want.Geometry.Shape, want.Geometry.Z)) && (got.Geometry.Z == nil) == (want.Geometry.Z == nil), "%q: geometry %v, want %v", record, got.Geometry, want.Geometry)
 	got.Geometry, want.Geometry = Geometry{}, Geometry{} // NaN is not equal to itself
 	must.That(t, reflect.DeepEqual(got, want), "%q: %+v, want %+v", record, got, want)
 }
@@ -263,7 +264,7 @@ func FuzzApply(f *testing.F) {
 		text := must.Get(tr.Encode(out))(t)
 		again := must.Get(tr.Decode(text))(t)
 		must.Do(t, checkDegrees(again, again.Geometry))
-		must.That(t, !needsWinding(again.Geometry.Shape), "%s became %s, wound wrong", record, text)
+		must.That(t, !shapes.NeedsWinding(again.Geometry.Shape), "%s became %s, wound wrong", record, text)
 		must.That(t, bytes.Equal(hash, Canonical(source)), "%s: mapping changed its source", record)
 	})
 }
@@ -319,5 +320,5 @@ func checkPolicies(t *testing.T, tr *Transformer, record []byte) {
 	must.That(t, !repair.Crosses(out.Geometry.Shape), "%s still crosses the meridian", record)
 	text := must.Get(tr.Encode(out))(t)
 	again := must.Get(tr.Apply(t.Context(), text))(t)
-	must.That(t, bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)), "%s became %s and then another geometry", record, text)
+	must.That(t, bytes.Equal(shapes.AppendCanonical(nil, again.Geometry.Shape, nil), shapes.AppendCanonical(nil, out.Geometry.Shape, nil)), "%s became %s and then another geometry", record, text)
 }

@@ -7,17 +7,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
-// positionsOf counts the positions of polygons.
-func positionsOf(polygons orb.MultiPolygon) int {
-	n := 0
-	for _, polygon := range polygons {
-		for _, ring := range polygon {
-			n += len(ring)
-		}
-	}
-	return n
-}
-
 // areaOf returns the area of polygons in the plane: exteriors minus holes.
 func areaOf(polygons orb.MultiPolygon) float64 {
 	area := 0.0

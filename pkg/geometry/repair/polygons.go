@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
@@ -15,7 +16,7 @@ import (
 
 // polygons makes polygons valid together. If single is true, the result is a Polygon if only one is left.
 func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (orb.Geometry, error) {
-	heights := w.take(positionsOf(polygons))
+	heights := w.take(geometry.Positions(polygons))
 	cut := w.cut && slices.ContainsFunc(polygons, crossesPolygon)
 	raster := w.raster(polygons, cut)
 	if !cut {
@@ -46,7 +47,7 @@ func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (
 	if err == nil {
 		err = work.guard(result)
 	}
-	if err == nil && positionsOf(result.Polygons) > w.limits.Positions {
+	if err == nil && geometry.Positions(result.Polygons) > w.limits.Positions {
 		err = &Error{TooManyPositions, nil}
 	}
 	if err != nil {

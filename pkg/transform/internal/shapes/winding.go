@@ -1,4 +1,4 @@
-package transform
+package shapes
 
 import (
 	"slices"
@@ -37,32 +37,32 @@ func eachRing(shape orb.Geometry, before int, visit func(ring orb.Ring, hole boo
 			before = eachRing(member, before, visit)
 		}
 	default:
-		before += Geometry{Shape: shape}.Positions()
+		before += geometry.Positions(shape)
 	}
 	return before
 }
 
-// needsWinding reports whether any ring of a shape must be reversed.
-func needsWinding(shape orb.Geometry) (needs bool) {
+// NeedsWinding reports whether any ring of a shape must be reversed.
+func NeedsWinding(shape orb.Geometry) (needs bool) {
 	eachRing(shape, 0, func(ring orb.Ring, hole bool, _ int) { needs = needs || runsWrong(ring, hole) })
 	return needs
 }
 
-// wind returns a copy of a geometry with its rings the right way, heights included. Each ring keeps its starting
-// position. No decoder creates heights that do not match the positions; [Transformer.Encode] refuses them.
-func wind(g Geometry) Geometry {
-	if g.Z != nil && len(g.Z) != g.Positions() {
-		return g
+// Wind returns a copy of a shape with its rings the right way, and its heights with them. Each ring keeps its starting
+// position. No decoder creates heights that do not match the positions; then Wind returns the shape unchanged.
+func Wind(shape orb.Geometry, heights []float64) (orb.Geometry, []float64) {
+	if heights != nil && len(heights) != geometry.Positions(shape) {
+		return shape, heights
 	}
-	out := Geometry{Shape: orb.Clone(g.Shape), Z: slices.Clone(g.Z)}
-	eachRing(out.Shape, 0, func(ring orb.Ring, hole bool, before int) {
+	shape, heights = orb.Clone(shape), slices.Clone(heights)
+	eachRing(shape, 0, func(ring orb.Ring, hole bool, before int) {
 		if !runsWrong(ring, hole) {
 			return
 		}
 		slices.Reverse(ring)
-		if out.Z != nil {
-			slices.Reverse(out.Z[before : before+len(ring)])
+		if heights != nil {
+			slices.Reverse(heights[before : before+len(ring)])
 		}
 	})
-	return out
+	return shape, heights
 }

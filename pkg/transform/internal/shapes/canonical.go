@@ -1,4 +1,4 @@
-package transform
+package shapes
 
 import (
 	"encoding/binary"
@@ -22,13 +22,12 @@ const (
 	tagUnknown
 )
 
-// appendGeometry appends the canonical form of a geometry: its shape, and its
-// heights when any position has one.
-func appendGeometry(dst []byte, g Geometry) []byte {
-	dst = appendShape(dst, g.Shape)
-	for _, z := range g.Z {
+// AppendCanonical appends the canonical form of a geometry: its shape, and its heights if any position has one.
+func AppendCanonical(dst []byte, shape orb.Geometry, heights []float64) []byte {
+	dst = appendShape(dst, shape)
+	for _, z := range heights {
 		if !math.IsNaN(z) {
-			return appendHeights(append(dst, 1), g.Z)
+			return appendHeights(append(dst, 1), heights)
 		}
 	}
 	return append(dst, 0)
