@@ -331,7 +331,7 @@ func bounded(t *testing.T, tr *Transformer, record []byte) {
 	if err != nil {
 		e := asError(t, err)
 		expect.That(t, e.Code == classify.CodeLimitExceeded && strings.Contains(e.Message, "limits."+e.Rule) && strings.Contains(e.Fix, "limits."+e.Rule), "got %s, %s: %v", e.Code, e.Rule, e)
-	} else if v, err := violationOf(t.Context(), out.Geometry.Shape, ""); v != nil || err != nil {
+	} else if v, err := violationOf(t.Context(), out.Geometry.Shape); v != nil || err != nil {
 		t.Errorf("became invalid: %v, %v", v, err)
 	}
 }

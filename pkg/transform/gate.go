@@ -331,7 +331,7 @@ func (g *gating) simple(ctx context.Context, shape orb.Geometry) error {
 	if fault == nil || err != nil {
 		return err
 	}
-	v := violationFrom(fault, "/geometry")
+	v := violationFrom(fault)
 	return g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, v.Path, positionText(v.X, v.Y),
 		"the geometry meets itself near "+positionText(v.X, v.Y), "correct the geometry, or set geometry.simplicity: accept")
 }
@@ -341,7 +341,7 @@ func (g *gating) valid(ctx context.Context) error {
 	if err := g.simple(ctx, g.geometry.Shape); err != nil {
 		return err
 	}
-	violation, err := violationOf(ctx, g.geometry.Shape, "/geometry")
+	violation, err := violationOf(ctx, g.geometry.Shape)
 	switch {
 	case violation == nil || err != nil:
 		return err

@@ -35,7 +35,7 @@ func (g *gating) cutApart(ctx context.Context) error {
 	if err := g.simple(ctx, meant); err != nil {
 		return err
 	}
-	violation, err := violationOf(ctx, meant, "/geometry")
+	violation, err := violationOf(ctx, meant)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *settling) settle(ctx context.Context) error {
 	if s.from.crosses {
 		judged = repair.Unwrapped(rounded)
 	}
-	violation, err := violationOf(ctx, judged, "/geometry")
+	violation, err := violationOf(ctx, judged)
 	if violation == nil || err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *settling) unrounded(ctx context.Context, violation *Violation) error {
 	}
 	s.out.Geometry = s.from.geometry
 	s.flags = append(s.flags, "not rounded, since nothing valid is left of it on the grid: "+violation.Reason())
-	own, err := violationOf(ctx, s.from.geometry.Shape, "/geometry")
+	own, err := violationOf(ctx, s.from.geometry.Shape)
 	s.out.Violation = own // of a projection
 	return err
 }

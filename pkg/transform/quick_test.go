@@ -315,7 +315,7 @@ func checkPolicies(t *testing.T, tr *Transformer, record []byte) {
 		checkError(t, err, len(record))
 		return
 	}
-	v, err := violationOf(t.Context(), out.Geometry.Shape, "/geometry")
+	v, err := violationOf(t.Context(), out.Geometry.Shape)
 	must.That(t, v == nil && err == nil, "%s became invalid: %v, %v", record, v, err)
 	must.That(t, !repair.Crosses(out.Geometry.Shape), "%s still crosses the meridian", record)
 	text := must.Get(tr.Encode(out))(t)

@@ -1,6 +1,14 @@
 package transform
 
-import "github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/transform/internal/numbers"
+	"github.com/switchback-geo/switchback/pkg/validity"
+)
 
 // Violation is a rule of OGC Simple Features that a geometry breaks, and the place.
 type Violation struct {
@@ -17,22 +25,40 @@ type Violation struct {
 	HasLocation bool
 }
 
-// Error returns one line: what is broken, and where.
-func (v *Violation) Error() string {
-	text := v.Rule.sentence()
-	if v.HasLocation {
-		text += " near " + string(numbers.AppendFloat(append(numbers.AppendFloat(nil, v.X), ' '), v.Y))
-	}
-	return text
+// violationOf returns an OGC rule that a geometry breaks, or nil. Winding is not a rule here. The error is that of the
+// context.
+func violationOf(ctx context.Context, shape orb.Geometry) (*Violation, error) {
+	fault, err := validity.Valid(ctx, shape)
+	return violationFrom(fault), err
 }
+
+// violationFrom converts a fault to the words of this package, which are the same.
+func violationFrom(fault *validity.Fault) *Violation {
+	if fault == nil {
+		return nil
+	}
+	v := &Violation{Rule: Rule(fault.Rule), Path: "/geometry" + fault.Path}
+	v.HasLocation = !slices.ContainsFunc(fault.At[:], func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+	if v.HasLocation {
+		v.X, v.Y = fault.At[0], fault.At[1]
+	}
+	return v
+}
+
+// Error returns one line: what is broken, and where.
+func (v *Violation) Error() string { return v.Rule.sentence() + v.near() }
 
 // Reason returns the text that `validity: flag` writes: the rule, the place and the part.
 func (v *Violation) Reason() string {
-	reason := string(v.Rule)
-	if v.HasLocation {
-		reason += " near " + string(numbers.AppendFloat(append(numbers.AppendFloat(nil, v.X), ' '), v.Y))
+	return string(v.Rule) + v.near() + " (" + v.Path + ")"
+}
+
+// near writes the place, or returns "" if there is none.
+func (v *Violation) near() string {
+	if !v.HasLocation {
+		return ""
 	}
-	return reason + " (" + v.Path + ")"
+	return " near " + string(numbers.AppendFloat(append(numbers.AppendFloat(nil, v.X), ' '), v.Y))
 }
 
 // sentence describes a violation of the rule.
