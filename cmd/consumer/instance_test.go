@@ -16,7 +16,7 @@ import (
 func TestName_S3_1(t *testing.T) {
 	host := must.Get(os.Hostname())(t)
 	for name, c := range map[string]struct{ flag, file, first, second string }{
-		"nobody named it":         {"", host, host, host + "-2"},
+		"without a name":          {"", host, host, host + "-2"},
 		"named by the flag":       {"a", host, "a", "a"},
 		"named by the file":       {"", "b", "", ""}, // the file's name counts
 		"named by both":           {"a", "b", "a", "a"},

@@ -46,16 +46,16 @@ func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 		steps []step
 		held  string // who pauses the pipeline
 	}{
-		"nothing was ever ordered":                         {nil, ""},
-		"held at the start":                                {[]step{take(1, heldBy("ana"))}, "ana"},
-		"resumed":                                          {[]step{take(1, heldBy("ana")), take(2, resumedBy("ben"))}, ""},
-		"own order holds before it is written":             {[]step{own}, "me"},
-		"an older resume does not undo it":                 {[]step{own, take(1, resumedBy("ben"))}, "me"},
-		"written":                                          {[]step{own, wrote(4)}, "me"},
-		"written, and the topic says so late":              {[]step{own, wrote(4), take(3, resumedBy("ben")), take(5, heldBy("me"))}, "me"},
-		"resumed after it, heard of before the answer":     {[]step{own, take(6, resumedBy("ben")), wrote(4)}, ""},
-		"resumed after it":                                 {[]step{own, wrote(4), take(6, resumedBy("ben"))}, ""},
-		"the first order stays the reason":                 {[]step{take(1, heldBy("ana")), own}, "ana"},
+		"no order":            {nil, ""},
+		"held at the start":   {[]step{take(1, heldBy("ana"))}, "ana"},
+		"resumed":             {[]step{take(1, heldBy("ana")), take(2, resumedBy("ben"))}, ""},
+		"own unwritten order": {[]step{own}, "me"},
+		"own unwritten order after an older resume": {[]step{own, take(1, resumedBy("ben"))}, "me"},
+		"written":                          {[]step{own, wrote(4)}, "me"},
+		"own order written, and read late": {[]step{own, wrote(4), take(3, resumedBy("ben")), take(5, heldBy("me"))}, "me"},
+		"a later resume, read before the write was acknowledged": {[]step{own, take(6, resumedBy("ben")), wrote(4)}, ""},
+		"a later resume":                                   {[]step{own, wrote(4), take(6, resumedBy("ben"))}, ""},
+		"another order is already in force":                {[]step{take(1, heldBy("ana")), own}, "ana"},
 		"held again after a resume":                        {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
 		"another instance wrote the same order after ours": {[]step{own, take(3, heldBy("ana")), wrote(1)}, "ana"},
 	} {

@@ -66,7 +66,7 @@ func TestVerify_S0_11_finds(t *testing.T) {
 		alter func(t *testing.T, w *Writer)
 		fault string
 	}{
-		"an order that nobody gave": {func(t *testing.T, w *Writer) {
+		"a forged order": {func(t *testing.T, w *Writer) {
 			r, _, err := w.event(audit.Held, order(9), "x").Chained(audit.Orders, audit.Head{Link: audit.Link{Seq: 1, Hash: "sha256:00"}}, w.cfg.Topics.Audit, chainPartition)
 			put(t, w, r, err)
 		}, "entry 2 follows entry 2"},

@@ -97,10 +97,10 @@ func TestFrame(t *testing.T) {
 		frame frame
 		want  []string
 	}{
-		"producing": {frame{elapsed: 75 * time.Second, produced: 3_226, events: 4_938, progress: progress}, []string{"01:15  3,226 of 4,938 produced", "1,664 waiting"}},
-		"an outage": {frame{elapsed: time.Second, outage: 14 * time.Second, progress: progress}, []string{"OUTAGE", "503 for 14 s"}},
-		"it ends":   {frame{elapsed: 18 * time.Second, progress: progress}, []string{"00:18  The place-name service is back"}},
-		"waiting":   {frame{produced: 4_938, events: 4_938, progress: progress}, []string{"40 dead letters, 1,664 waiting, the next due in"}},
+		"producing":         {frame{elapsed: 75 * time.Second, produced: 3_226, events: 4_938, progress: progress}, []string{"01:15  3,226 of 4,938 produced", "1,664 waiting"}},
+		"an outage":         {frame{elapsed: time.Second, outage: 14 * time.Second, progress: progress}, []string{"OUTAGE", "503 for 14 s"}},
+		"end of the outage": {frame{elapsed: 18 * time.Second, progress: progress}, []string{"00:18  The place-name service is back"}},
+		"waiting":           {frame{produced: 4_938, events: 4_938, progress: progress}, []string{"40 dead letters, 1,664 waiting, the next due in"}},
 	} {
 		text := c.frame.announce() + c.frame.line()
 		for _, want := range c.want {

@@ -260,10 +260,10 @@ func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
 	}{
 		"a status":               {tagged(503, "text/html", "<p>down"), `{"status":503,"retry_after":"30","request_id":"7f3a","content_type":"text/html","body":"<p>down"}`},
 		"no JSON":                {tagged(200, "text/html", "<p>login"), `{"status":200,"request_id":"7f3a","content_type":"text/html","body":"<p>login"}`},
-		"not what is needed":     {tagged(200, "application/json", `{"title":"Ulm"}`), ""},
+		"a missing value":        {tagged(200, "application/json", `{"title":"Ulm"}`), ""},
 		"no answer":              {hijack(func(*net.TCPConn) {}), ""},
-		"half an answer":         {send("HTTP/1.1 200 OK\r\nX-Request-Id: 7f3a\r\nContent-Length: 100\r\n\r\n{\"name\":"), `{"status":200,"request_id":"7f3a"}`},
-		"a secret that is cut":   {echo, `{"status":200,"content_type":"text/plain; charset=utf-8","body":"` + strings.Repeat("x", 172) + ` no JSON for /place?key=…"}`},
+		"an incomplete answer":   {send("HTTP/1.1 200 OK\r\nX-Request-Id: 7f3a\r\nContent-Length: 100\r\n\r\n{\"name\":"), `{"status":200,"request_id":"7f3a"}`},
+		"a truncated secret":     {echo, `{"status":200,"content_type":"text/plain; charset=utf-8","body":"` + strings.Repeat("x", 172) + ` no JSON for /place?key=…"}`},
 		"a secret in a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://other/?key="+secret, 302) }, `{"status":302,"content_type":"text/html; charset=utf-8","body":"<a href=\"http://other/?key=…\">Found</a>."}`},
 	} {
 		server := serve(t, c.answer)

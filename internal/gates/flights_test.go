@@ -94,9 +94,9 @@ func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 		do   func(g *Gates)
 		want string
 	}{
-		"counts as good": {func(g *Gates) { g.Begun(start, at(1), "", true) }, "transient_rate  1/2"},
-		"a retry in flight is none of the first attempts": {func(g *Gates) { g.Begun(start, at(1), "", false) }, "transient_rate  1/1"},
-		"made again after an aborted transaction, it is one": {func(g *Gates) {
+		"counts as good":                   {func(g *Gates) { g.Begun(start, at(1), "", true) }, "transient_rate  1/2"},
+		"a retry in flight does not count": {func(g *Gates) { g.Begun(start, at(1), "", false) }, "transient_rate  1/1"},
+		"repeated after an aborted transaction, it counts once": {func(g *Gates) {
 			g.Begun(start, at(1), "", true)
 			g.Begun(start.Add(time.Second), at(1), "", true)
 		}, "transient_rate  1/2"},
@@ -178,16 +178,16 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 		before, points []orb.Point
 		least, highest int // the index at which it breaks; -1 for never
 	}{
-		"honest ones, of which a tenth end in 0":    {nil, points(100_000, 6), -1, -1},
-		"more decimals than the floor":              {nil, points(10_000, 12), -1, -1},
-		"a single round one among honest ones":      {points(500, 6), []orb.Point{{9.5, 47.1}}, -1, -1},
-		"the first record is round":                 {nil, []orb.Point{{9.5, 47.1}}, -1, -1},
-		"cut to 5 decimals from the start":          {nil, points(200, 5), 25, 25},
-		"cut to 4 decimals after honest ones":       {points(500, 6), points(200, 4), 17, 25},
-		"all in one place, by whole degrees":        {nil, same(orb.Point{9, 47}, 200), 25, 25},
-		"fewer than the window needs":               {nil, points(25, 4), -1, -1},
-		"cut to 2 decimals within a city":           {points(500, 6), points(100, 2), 17, 25},
-		"short ones are as precise as they need be": {nil, points(10_000, 7), -1, -1},
+		"accurate points, a tenth of which end in 0":    {nil, points(100_000, 6), -1, -1},
+		"more decimals than the floor":                  {nil, points(10_000, 12), -1, -1},
+		"a single round point among accurate ones":      {points(500, 6), []orb.Point{{9.5, 47.1}}, -1, -1},
+		"the first record is round":                     {nil, []orb.Point{{9.5, 47.1}}, -1, -1},
+		"truncated to 5 decimals from the start":        {nil, points(200, 5), 25, 25},
+		"truncated to 4 decimals after accurate points": {points(500, 6), points(200, 4), 17, 25},
+		"all at one position, in whole degrees":         {nil, same(orb.Point{9, 47}, 200), 25, 25},
+		"fewer than the window needs":                   {nil, points(25, 4), -1, -1},
+		"truncated to 2 decimals within a city":         {points(500, 6), points(100, 2), 17, 25},
+		"the largest sufficient number of decimals":     {nil, points(10_000, 7), -1, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := New(Limits{Floor: 6})

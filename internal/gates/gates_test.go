@@ -62,12 +62,12 @@ func TestEnded_S1_8_transientShareOfAttemptsInTenMinutes(t *testing.T) {
 		apart      time.Duration // between two attempts
 		broken     bool
 	}{
-		"S1-8 40 % is tolerated":                 {40, 100, time.Second, false},
-		"S1-8 more is not":                       {41, 100, time.Second, true},
-		"of few attempts, one says nothing":      {50, 99, time.Second, false},
-		"S1-8 what is older than ten minutes":    {50, 100, 20 * time.Second, false},
-		"every attempt fails":                    {100, 100, 0, true},
-		"S1-8 the window holds ten minutes full": {41, 100, 5900 * time.Millisecond, true},
+		"S1-8 40 % is tolerated":      {40, 100, time.Second, false},
+		"S1-8 41 % is not":            {41, 100, time.Second, true},
+		"too few attempts":            {50, 99, time.Second, false},
+		"S1-8 older than ten minutes": {50, 100, 20 * time.Second, false},
+		"every attempt fails":         {100, 100, 0, true},
+		"S1-8 within ten minutes":     {41, 100, 5900 * time.Millisecond, true},
 	} {
 		g := New(Limits{MaxTransientRate: 0.4, MaxDeadLetterRate: 1})
 		var last []Breach

@@ -60,25 +60,25 @@ func TestHeldParts_S3_1(t *testing.T) {
 	remaining := Record{DeadLetterID: "L", FromTier: true, OwnDeadLetter: "L"}
 	again := func(part int) Record { a := replayed(part); a.FromTier = true; return a }
 	for name, steps := range map[string][]step{
-		"of one attempt": {
+		"parts of one attempt": {
 			{"record", Record{OwnDeadLetter: "L"}, policy.OutcomeDelivered, "", []int{1, 4}},
 			{"part 4", replayed(4), policy.OutcomeDelivered, "", nil}, {"part 1", replayed(1), policy.OutcomeSuperseded, "", nil},
 		},
-		"one dies again, one is retried": {
+		"one part fails again, one is retried": {
 			{"record", Record{OwnDeadLetter: "L"}, policy.OutcomeSkipped, "", []int{1, 4}},
 			{"part 4", replayed(4), policy.OutcomeDeadLettered, "L-4", nil}, {"part 1", replayed(1), policy.OutcomeRetried, "", nil}, {"part 4", replayed(4), policy.OutcomeDelivered, "", nil},
 			{"part 1 again", again(1), policy.OutcomeDelivered, "", nil},
 		},
-		"the whole letter comes back in parts": {
+		"a replayed record fails in parts": {
 			{"record", Record{}, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", whole, policy.OutcomeRetried, "", []int{1, 2}}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil},
 			{"rest", remaining, policy.OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), policy.OutcomeDelivered, "", nil}, {"part 3", replayed(3), policy.OutcomeDelivered, "", nil},
 		},
-		"its parts end before its rest": {
+		"the parts finish before the rest": {
 			{"record", Record{}, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", whole, policy.OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil}, {"rest", remaining, policy.OutcomeDelivered, "", nil},
 		},
-		"its rest dies": {
+		"the rest becomes a dead letter": {
 			{"record", Record{}, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", whole, policy.OutcomeRetried, "", []int{1}}, {"rest", remaining, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", Record{DeadLetterID: "L", OwnDeadLetter: "L"}, policy.OutcomeDelivered, "", nil}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil},

@@ -49,7 +49,7 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 		"no key, delete": {},
 		"collection":     {Key: []byte("k"), Value: []byte(collection)},
 		"not JSON":       {Key: []byte("k"), Value: []byte("x")},
-		"nothing in it":  {Key: []byte("k"), Value: []byte(strings.Replace(one, `"NAME":"a"`, `"o":{}`, 1))},
+		"empty object":   {Key: []byte("k"), Value: []byte(strings.Replace(one, `"NAME":"a"`, `"o":{}`, 1))},
 		"object":         {Key: []byte("k"), Value: []byte(strings.Replace(one, `"a"`, `{}`, 1))},
 		"part":           {Key: []byte("k"), Value: []byte(one), Control: &header.Control{Part: header.Part{Index: 2, Of: 3}}},
 		"parts left":     {Key: []byte("k"), Value: []byte(collection), Control: &header.Control{Remaining: rest}},

@@ -135,21 +135,21 @@ func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 // S0-2: the number format of a property is derived from all its values, because one value alone may be ambiguous.
 func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
 	for name, c := range map[string]struct{ values, want string }{
-		"groups and decimals":      {`"1'234,5" "987,0" "12'000,25" "45"`, `# ? a number? type: number, thousands: "'", decimal: ","; 4 of 4`},
-		"a group shows the comma":  {`"1.234,56" "987,123" "17"`, `# ? a number? type: number, thousands: ".", decimal: ","; 3 of 3`},
-		"a point shows the groups": {`"1,234.5" "1,234" "12.5"`, `# ? a number? type: number, thousands: ","; 3 of 3`},
-		"many groups":              {`"1,234,567" "1,234" "12"`, `# ? a number? type: number, thousands: ","; 3 of 3`},
-		"spaces":                   {"\"1\u00a0234,5\" \"1 234\" \"-7,25\"", `# ? a number? type: number, thousands: " ", decimal: ","; 3 of 3`},
-		"numbers of JSON beside":   {`"1'234" 17 "2'000" 5.5`, `# ? a number? type: number, thousands: "'"; 4 of 4`},
-		"a unit":                   {`"1'234 m2" "987 m2" "-12'000 m2"`, `# ? a number? type: number, thousands: "'", extract: "^(-?[0-9']+) m2$"; 3 of 3`},
-		"a unit and decimals":      {`"1.234,5km/h" "7,25km/h"`, `# ? a number? type: number, thousands: ".", decimal: ",", extract: "^(-?[0-9.,]+)km/h$"; 2 of 2`},
-		"a unit, and one other":    {`"5 ha" "7 ha" "8 ha" "1 ha" "2 ha" "3 ha" "4 ha" "6 ha" "9 ha" "9 m2"`, `# ? a number? type: number, extract: "^(-?[0-9]+) ha$", but of 1 not, such as "9 m2"; 10 of 10`},
-		"house numbers":            {`"12a" "3b" "14"`, `# 3 of 3`},
-		"one that is none":         {`"16,5" "7,25" "3" "hoch"`, `# ? a number? type: number, decimal: ",", but of 1 not, such as "hoch"; 4 of 4`},
-		"one written otherwise":    {`"16,5" "7,25" "3,5" "4.5"`, `# ? a number? type: number, decimal: ",", but of 1 not, such as "4.5"; 4 of 4`},
-		"plain decimals":           {`"16.5" "7.25" "3"`, `type: string, required: true} # 3 of 3`},
-		"digits alone":             {`"8001" "8002" "3011"`, `type: string, required: true} # 3 of 3`},
-		"days, addresses, phones":  {`"2.1.2024" "10.0.0.1" "079 123 45 67"`, `type: string, required: true} # 3 of 3`},
+		"groups and decimals":         {`"1'234,5" "987,0" "12'000,25" "45"`, `# ? a number? type: number, thousands: "'", decimal: ","; 4 of 4`},
+		"a group shows the comma":     {`"1.234,56" "987,123" "17"`, `# ? a number? type: number, thousands: ".", decimal: ","; 3 of 3`},
+		"a point shows the groups":    {`"1,234.5" "1,234" "12.5"`, `# ? a number? type: number, thousands: ","; 3 of 3`},
+		"many groups":                 {`"1,234,567" "1,234" "12"`, `# ? a number? type: number, thousands: ","; 3 of 3`},
+		"spaces":                      {"\"1\u00a0234,5\" \"1 234\" \"-7,25\"", `# ? a number? type: number, thousands: " ", decimal: ","; 3 of 3`},
+		"mixed with JSON numbers":     {`"1'234" 17 "2'000" 5.5`, `# ? a number? type: number, thousands: "'"; 4 of 4`},
+		"a unit":                      {`"1'234 m2" "987 m2" "-12'000 m2"`, `# ? a number? type: number, thousands: "'", extract: "^(-?[0-9']+) m2$"; 3 of 3`},
+		"a unit and decimals":         {`"1.234,5km/h" "7,25km/h"`, `# ? a number? type: number, thousands: ".", decimal: ",", extract: "^(-?[0-9.,]+)km/h$"; 2 of 2`},
+		"one value has another unit":  {`"5 ha" "7 ha" "8 ha" "1 ha" "2 ha" "3 ha" "4 ha" "6 ha" "9 ha" "9 m2"`, `# ? a number? type: number, extract: "^(-?[0-9]+) ha$", but of 1 not, such as "9 m2"; 10 of 10`},
+		"house numbers":               {`"12a" "3b" "14"`, `# 3 of 3`},
+		"one value is not a number":   {`"16,5" "7,25" "3" "hoch"`, `# ? a number? type: number, decimal: ",", but of 1 not, such as "hoch"; 4 of 4`},
+		"one value in another format": {`"16,5" "7,25" "3,5" "4.5"`, `# ? a number? type: number, decimal: ",", but of 1 not, such as "4.5"; 4 of 4`},
+		"plain decimals":              {`"16.5" "7.25" "3"`, `type: string, required: true} # 3 of 3`},
+		"digits alone":                {`"8001" "8002" "3011"`, `type: string, required: true} # 3 of 3`},
+		"days, addresses, phones":     {`"2.1.2024" "10.0.0.1" "079 123 45 67"`, `type: string, required: true} # 3 of 3`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines strings.Builder

@@ -34,18 +34,18 @@ func TestAppearance_S0_8(t *testing.T) {
 		claim    bool
 		doubtful bool
 	}{
-		"proven":               {claims, proven, true, false},
-		"no proof":             {claims, doubt(retrytopics.DoubtMissing), false, false},
-		"a wrong proof":        {claims, doubt(retrytopics.DoubtInvalid), false, false},
-		"another error":        {claims, func(*kgo.Record) error { return errors.New("x") }, false, false},
-		"a key that is gone":   {claims, doubt(retrytopics.DoubtUnknownKey), true, true},
-		"too large, a proof":   {append(headerOf(header.KeyReplayProof, "1/x/y"), claims...), valueUnread, true, true},
-		"too large, no proof":  {claims, valueUnread, false, false},
-		"no headers":           {nil, proven, false, false},
-		"of another topic":     {headerOf(header.KeyReplayID, "r", header.KeySource, "x/0/1"), proven, false, false},
-		"a position behind it": {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r", header.KeySource, "s/0/9"), proven, false, false},
-		"broken":               {headerOf(header.KeyReplayID, "r", header.KeySource, "///"), proven, false, false},
-		"no source":            {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r"), proven, false, false},
+		"proven":              {claims, proven, true, false},
+		"no proof":            {claims, doubt(retrytopics.DoubtMissing), false, false},
+		"a wrong proof":       {claims, doubt(retrytopics.DoubtInvalid), false, false},
+		"another error":       {claims, func(*kgo.Record) error { return errors.New("x") }, false, false},
+		"an unknown key":      {claims, doubt(retrytopics.DoubtUnknownKey), true, true},
+		"too large, a proof":  {append(headerOf(header.KeyReplayProof, "1/x/y"), claims...), valueUnread, true, true},
+		"too large, no proof": {claims, valueUnread, false, false},
+		"no headers":          {nil, proven, false, false},
+		"of another topic":    {headerOf(header.KeyReplayID, "r", header.KeySource, "x/0/1"), proven, false, false},
+		"a later position":    {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r", header.KeySource, "s/0/9"), proven, false, false},
+		"broken":              {headerOf(header.KeyReplayID, "r", header.KeySource, "///"), proven, false, false},
+		"no source":           {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r"), proven, false, false},
 	} {
 		a := appearance(&kgo.Record{Topic: "s", Offset: 5, Key: []byte("k"), Headers: c.headers}, 0, c.proven)
 		expect.That(t, (a.Claim != nil) == c.claim && (a.Claim == nil || a.Claim.Doubtful == c.doubtful), "%s: %+v", name, a.Claim)

@@ -110,52 +110,52 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 		found   Kind   // the only kind, "" for none
 		counted string // the only count that is 1, "" for none
 	}{
-		"delivered":                          {newHistory(1).place(InOutput, 0), Proven, "", "delivered"},
-		"dead":                               {newHistory(1).place(InDLQ, 0).event(0, audit.DeadLettered), Proven, "", "dead"},
-		"duplicate":                          {newHistory(1).event(0, audit.Duplicate), Proven, "", "duplicates"},
-		"superseded":                         {newHistory(1).event(0, audit.Superseded), Proven, "", "superseded"},
-		"filtered":                           {newHistory(1).event(0, audit.Filtered), Proven, "", "filtered"},
-		"skipped":                            {newHistory(1).event(0, audit.Skipped), Proven, "", "filtered"},
-		"not read":                           {newHistory(1).finished(0, 0), Proven, "", "unread"},
-		"nothing is committed":               {newHistory(1).finished(-1, -1), Proven, "", "unread"},
-		"waits":                              {newHistory(1).place(InTier, 0).event(0, audit.Retried), Proven, "", "waiting"},
-		"read meanwhile":                     {newHistory(1).finished(0, 1), Proven, "", "in flight"},
-		"read meanwhile, and seen":           {newHistory(1).finished(0, 1).place(InOutput, 0), Proven, "", "delivered"},
-		"leaves a tier meanwhile":            {newHistory(1).place(InTier, 0).waited(0, 1).event(0, audit.Retried), Proven, "", "in flight"},
-		"left a tier":                        {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried).place(InOutput, 0), Proven, "", "delivered"},
-		"lost":                               {newHistory(1), Violated, Missing, "missing"},
-		"lost from a tier":                   {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried), Violated, Missing, "missing"},
-		"lost, and the trail says delivered": {newHistory(1).event(0, audit.Delivered), Violated, Missing, "missing"},
-		"twice in the output":                {newHistory(1).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, "delivered"},
-		"delivered and dead":                 {newHistory(1).place(InOutput, 0).place(InDLQ, 0), Violated, DeliveredAndDead, ""},
-		"dead twice":                         {newHistory(1).place(InDLQ, 0).place(InDLQ, 0), Violated, DeadTwice, "dead"},
-		"delivered, and it waits":            {newHistory(1).place(InOutput, 0).place(InTier, 0), Violated, StillWaiting, "waiting"},
-		"closed twice":                       {newHistory(1).event(0, audit.Duplicate).event(0, audit.Duplicate), Proven, ReadAgain, "duplicates"},
-		"delivered, and not read":            {newHistory(1).finished(0, 0).place(InOutput, 0), Proven, ReadAgain, "unread"},
-		"edited":                             {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
-		"another pipeline's output":          {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
-		"only another pipeline's output":     {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
-		"an output of what is to come":       {newHistory(1).place(InOutput, 0).place(InOutput, 7), Violated, Unfounded, "delivered"},
-		"a dead letter of it":                {newHistory(1).place(InOutput, 0).place(InDLQ, 1), Violated, Unfounded, "delivered"},
-		"an output of nothing":               {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Root.Topic = "x" }), Proven, "", "delivered"},
+		"delivered":                            {newHistory(1).place(InOutput, 0), Proven, "", "delivered"},
+		"dead":                                 {newHistory(1).place(InDLQ, 0).event(0, audit.DeadLettered), Proven, "", "dead"},
+		"duplicate":                            {newHistory(1).event(0, audit.Duplicate), Proven, "", "duplicates"},
+		"superseded":                           {newHistory(1).event(0, audit.Superseded), Proven, "", "superseded"},
+		"filtered":                             {newHistory(1).event(0, audit.Filtered), Proven, "", "filtered"},
+		"skipped":                              {newHistory(1).event(0, audit.Skipped), Proven, "", "filtered"},
+		"not read":                             {newHistory(1).finished(0, 0), Proven, "", "unread"},
+		"nothing is committed":                 {newHistory(1).finished(-1, -1), Proven, "", "unread"},
+		"waits":                                {newHistory(1).place(InTier, 0).event(0, audit.Retried), Proven, "", "waiting"},
+		"read meanwhile":                       {newHistory(1).finished(0, 1), Proven, "", "in flight"},
+		"read meanwhile, and seen":             {newHistory(1).finished(0, 1).place(InOutput, 0), Proven, "", "delivered"},
+		"leaves a tier meanwhile":              {newHistory(1).place(InTier, 0).waited(0, 1).event(0, audit.Retried), Proven, "", "in flight"},
+		"left a tier":                          {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried).place(InOutput, 0), Proven, "", "delivered"},
+		"lost":                                 {newHistory(1), Violated, Missing, "missing"},
+		"lost from a tier":                     {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried), Violated, Missing, "missing"},
+		"lost, but audited as delivered":       {newHistory(1).event(0, audit.Delivered), Violated, Missing, "missing"},
+		"twice in the output":                  {newHistory(1).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, "delivered"},
+		"delivered and dead":                   {newHistory(1).place(InOutput, 0).place(InDLQ, 0), Violated, DeliveredAndDead, ""},
+		"dead twice":                           {newHistory(1).place(InDLQ, 0).place(InDLQ, 0), Violated, DeadTwice, "dead"},
+		"delivered and waiting":                {newHistory(1).place(InOutput, 0).place(InTier, 0), Violated, StillWaiting, "waiting"},
+		"closed twice":                         {newHistory(1).event(0, audit.Duplicate).event(0, audit.Duplicate), Proven, ReadAgain, "duplicates"},
+		"delivered, and not read":              {newHistory(1).finished(0, 0).place(InOutput, 0), Proven, ReadAgain, "unread"},
+		"edited":                               {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
+		"another pipeline's output":            {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
+		"only another pipeline's output":       {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
+		"an output of a missing source record": {newHistory(1).place(InOutput, 0).place(InOutput, 7), Violated, Unfounded, "delivered"},
+		"a dead letter of a missing source record": {newHistory(1).place(InOutput, 0).place(InDLQ, 1), Violated, Unfounded, "delivered"},
+		"an output of nothing":                     {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Root.Topic = "x" }), Proven, "", "delivered"},
 
-		"came back and was delivered":         {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
-		"came back and died again":            {newHistory(1).place(InDLQ, 0).replayed(0).place(InDLQ, 0), Proven, "", "dead"},
-		"came back and was closed":            {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded), Proven, "", "superseded"},
-		"came back and waits":                 {newHistory(1).place(InDLQ, 0).replayed(0).place(InTier, 0), Proven, "", "waiting"},
-		"came back and was not read":          {newHistory(1).place(InDLQ, 0).replayed(0).finished(1, 1), Proven, "", "unread"},
-		"came back and was lost":              {newHistory(1).place(InDLQ, 0).replayed(0), Violated, Missing, "missing"},
-		"came back and was delivered twice":   {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0).place(InOutput, 0), Violated, DeliveredAndDead, ""},
-		"superseded, reopened, delivered":     {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
-		"a replay that was taken for new":     {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 1), Proven, "", "dead"},
-		"in parts":                            {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(1, 2)), Proven, "", "delivered"},
-		"a part twice":                        {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(0, 2)), Violated, Duplicated, "delivered"},
-		"a part of a part died":               {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "delivered"},
-		"all parts died":                      {newHistory(1).place(InDLQ, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "dead"},
-		"a part is delivered and dead":        {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(0, 2)), Violated, DeliveredAndDead, "delivered"},
-		"parts in the output, the rest waits": {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0, ofRest), Proven, "", "waiting"},
-		"parts in the output, the rest died":  {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, ofRest), Proven, "", "dead"},
-		"parts in the output, and all waits":  {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0), Violated, StillWaiting, "waiting"},
+		"replayed and delivered":                      {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
+		"replayed and failed again":                   {newHistory(1).place(InDLQ, 0).replayed(0).place(InDLQ, 0), Proven, "", "dead"},
+		"replayed and closed":                         {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded), Proven, "", "superseded"},
+		"replayed and waiting":                        {newHistory(1).place(InDLQ, 0).replayed(0).place(InTier, 0), Proven, "", "waiting"},
+		"replayed and not read":                       {newHistory(1).place(InDLQ, 0).replayed(0).finished(1, 1), Proven, "", "unread"},
+		"replayed and lost":                           {newHistory(1).place(InDLQ, 0).replayed(0), Violated, Missing, "missing"},
+		"replayed and delivered twice":                {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0).place(InOutput, 0), Violated, DeliveredAndDead, ""},
+		"superseded, reopened, delivered":             {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
+		"a replay that was processed as a new record": {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 1), Proven, "", "dead"},
+		"in parts":                                        {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(1, 2)), Proven, "", "delivered"},
+		"a part twice":                                    {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(0, 2)), Violated, Duplicated, "delivered"},
+		"one part is a dead letter":                       {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "delivered"},
+		"all parts are dead letters":                      {newHistory(1).place(InDLQ, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "dead"},
+		"a part is delivered and dead":                    {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(0, 2)), Violated, DeliveredAndDead, "delivered"},
+		"parts in the output, the rest waits":             {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0, ofRest), Proven, "", "waiting"},
+		"parts in the output, the rest is a dead letter":  {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, ofRest), Proven, "", "dead"},
+		"parts in the output, but the whole record waits": {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0), Violated, StillWaiting, "waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.h.judged()
@@ -195,11 +195,11 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 		topic  string // "" if it is known
 		reason Reason
 	}{
-		"the output's front":           {gone(newHistory(1), "s.out", 1), "s.out", Retention},
-		"the DLQ's front":              {gone(newHistory(1), "s.dlq", 1), "s.dlq", Retention},
-		"the trail's front":            {gone(newHistory(1), "s.audit", 1), "s.audit", Retention},
-		"it came after the front":      {gone(newHistory(1), "s.out", 0), "", ""},
-		"it was tried, so it has ends": {gone(newHistory(1).event(0, audit.Retried), "s.out", 1), "", ""},
+		"the output's front":        {gone(newHistory(1), "s.out", 1), "s.out", Retention},
+		"the DLQ's front":           {gone(newHistory(1), "s.dlq", 1), "s.dlq", Retention},
+		"the trail's front":         {gone(newHistory(1), "s.audit", 1), "s.audit", Retention},
+		"newer than the lost front": {gone(newHistory(1), "s.out", 0), "", ""},
+		"an attempted record":       {gone(newHistory(1).event(0, audit.Retried), "s.out", 1), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.h.judged()
@@ -210,11 +210,11 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 			expect.That(t, r.Verdict == Unknown && len(r.Unknowns) == 1 && r.Unknowns[0].Topic == c.topic && r.Unknowns[0].Reason == c.reason && r.Unknowns[0].Records == 1, "%s %+v", r.Verdict, r.Unknowns)
 		})
 	}
-	t.Run("the trail knows what the output lost", func(t *testing.T) {
+	t.Run("the trail has a lost output", func(t *testing.T) {
 		r := gone(newHistory(1).event(0, audit.Retried).event(0, audit.Delivered), "s.out", 1).judged()
 		expect.That(t, r.Verdict == Proven && r.All.Delivered == 1, "%s %+v", r.Verdict, r.All)
 	})
-	t.Run("the trail knows what was pruned", func(t *testing.T) {
+	t.Run("the trail has a pruned dead letter", func(t *testing.T) {
 		r := gone(newHistory(1).event(0, audit.DeadLettered), "s.dlq", 1).judged()
 		expect.That(t, r.Verdict == Proven && r.All.DeadLettered == 1, "%s %+v", r.Verdict, r.All)
 	})
