@@ -76,7 +76,7 @@ func blocks(t *testing.T) []block {
 	for _, page := range pages(t) {
 		text := must.Get(os.ReadFile(filepath.Join(root, page)))(t)
 		found, err := parseBlocks(page, string(text))
-		expect.That(t, err == nil, "%v", err)
+		expect.Do(t, err)
 		out = append(out, found...)
 	}
 	return out

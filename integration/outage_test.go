@@ -196,7 +196,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	if broker.Absent(err) && !broker.Forced() {
 		t.Skipf("no broker of the test's own: %v", err)
 	}
-	must.That(t, err == nil, "%v", err)
+	must.Do(t, err)
 	t.Cleanup(func() { expect.Do(t, own.Close(false)) })
 	p := newPipe(t, 3*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Brokers, s.Dedupe = []string{own.Addr}, "0s" })
 	p.log = topiclog.Connect(t, []string{own.Addr})

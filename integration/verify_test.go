@@ -125,7 +125,7 @@ func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
 	}
 	member, err := kgo.NewClient(kgo.SeedBrokers(p.set.Brokers...), kgo.ConsumerGroup(p.topics.Group), kgo.DisableAutoCommit(),
 		kgo.ConsumeTopics(p.topics.Source, p.tierTopic(time.Second), p.tierTopic(5*time.Second))) // an instance that does not consume the former tier
-	must.That(t, err == nil, "%v", err)
+	must.Do(t, err)
 	defer member.Close()
 	p.members(1)
 	s := p.verifyRecords(t, 4, "violated", "--limit", "100")

@@ -254,7 +254,7 @@ func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
 	} {
 		root := newRoot(nil)
 		cmd, _, err := root.Find([]string{"run"})
-		must.That(t, err == nil, "%v", err)
+		must.Do(t, err)
 		must.Do(t, cmd.ParseFlags(c.args))
 		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
 		expect.That(t, err == nil && level.Level() == c.before, "%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)

@@ -91,7 +91,7 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	}
 	sc.rng = rand.New(rand.NewPCG(sc.seed, 0xc4a05))
 	dir, err := os.MkdirTemp("", "switchback-chaos-") //nolint:usetesting // kept when the test fails
-	must.That(t, err == nil, "%v", err)
+	must.Do(t, err)
 	sc.dir = dir
 	t.Log(sc.kafka)
 	t.Logf("seed %d (again: -run '%s' -chaos.seed %d)", sc.seed, t.Name(), sc.seed)

@@ -382,7 +382,7 @@ func ask(t *testing.T, db *pgx.Conn, shapes []orb.Geometry) []verdict {
 				ST_IsSimple(g) AS simple, ST_IsPolygonCCW(g) AS ccw, ST_Area(g) AS area
 			FROM (SELECT ST_GeomFromWKB(w) AS g, n FROM unnest($1::bytea[]) WITH ORDINALITY AS t(w, n)) AS s, LATERAL ST_IsValidDetail(g) AS d
 			ORDER BY n`, wkb)
-		must.That(t, err == nil, "%v", err)
+		must.Do(t, err)
 		part := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[verdict]))(t)
 		verdicts = append(verdicts, part...)
 	}

@@ -293,7 +293,7 @@ func samplesOf(t *testing.T, folder string) []sample {
 		}
 		return nil
 	})
-	must.That(t, err == nil, "%v", err)
+	must.Do(t, err)
 	return samples
 }
 

@@ -135,7 +135,7 @@ func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
 	check := NewCheck(Orders, 0, nil, nil)
 	for range 3 {
 		r, head, err := e.Chained(Orders, prev, "a", 0)
-		must.That(t, err == nil, "%v", err)
+		must.Do(t, err)
 		written, entry, ok, err := Entry(r.Value)
 		must.That(t, err == nil && ok && written == (Place{Orders, head.Link}), "%+v %v %v, want %+v", written, ok, err, head)
 		check.Add(written.Link, entry)

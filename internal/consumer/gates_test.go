@@ -178,7 +178,7 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 1")
 	err, _ := readAll(c, 1000, 4, header.Control{})
-	expect.That(t, err == nil, "%v", err)
+	expect.Do(t, err)
 	families := must.Get(c.registry.Gather())(t)
 	for _, f := range families {
 		if f.GetName() == "switchback_coordinate_decimals" {

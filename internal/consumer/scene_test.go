@@ -79,7 +79,7 @@ func (s *scene) send(values ...string) {
 	s.t.Helper()
 	for i, value := range values {
 		s.client.Produce(s.t.Context(), &kgo.Record{Topic: s.cfg.Source.Topic, Key: fmt.Append(nil, i), Value: []byte(value)}, func(_ *kgo.Record, err error) {
-			expect.That(s.t, err == nil, "%v", err)
+			expect.Do(s.t, err)
 		})
 	}
 	must.Do(s.t, s.client.Flush(s.t.Context()))

@@ -64,7 +64,7 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	v := newView()
 	apply := func(r *kgo.Record, err error) {
 		t.Helper()
-		must.That(t, err == nil, "%v", err)
+		must.Do(t, err)
 		r.Offset, offset = offset, offset+1
 		must.Do(t, v.apply(r))
 	}
@@ -127,100 +127,97 @@ func cluster(t *testing.T) []kgo.Opt {
 	return []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...)}
 }
 
-// A follower gets every order in sequence. A later reader gets the current state.
-func TestWriteAndFollow_S0_11(t *testing.T) {
+// eachDelivery runs a test with a cluster, configuration and writer for each delivery guarantee.
+func eachDelivery(t *testing.T, test func(*testing.T, []kgo.Opt, *config.Config, *Writer)) {
+	t.Helper()
 	for _, delivery := range config.Deliveries() {
 		t.Run(string(delivery), func(t *testing.T) {
 			kafka := cluster(t)
 			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
-			w := NewWriter(cfg, kafka)
-			if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsHeld() {
-				t.Fatalf("an empty topic: %+v, %v", v, err)
-			}
-			first := must.Get(w.Pipeline(t.Context(), held()))(t)
-			reader := must.Get(Open(t.Context(), kafka, cfg.Topics.Control))(t)
-			defer reader.Close()
-			if v := reader.View(); v.Pipeline != held() || v.Next <= first {
-				t.Errorf("at the start %+v", v)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
-			defer cancel()
-			must.Get(w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}))(t)
-			must.Do(t, w.Report(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer b", At: noon}, 3))
-			resumed := State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}
-			must.Get(w.Pipeline(ctx, resumed))(t)
-			var last View
-			err := reader.Follow(ctx, func(v View) {
-				if last = v; !v.Pipeline.IsHeld() {
-					cancel()
-				}
-			}, func(err error) { t.Error(err) })
-			expect.That(t, err == nil && last.Pipeline == resumed && last.Batches["b1"].Reason == "x", "followed to %+v, %v", last, err)
-			checkTrail(t, kafka, cfg)
+			test(t, kafka, cfg, NewWriter(cfg, kafka))
 		})
 	}
 }
 
+// A follower gets every order in sequence. A later reader gets the current state.
+func TestWriteAndFollow_S0_11(t *testing.T) {
+	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
+		if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsHeld() {
+			t.Fatalf("an empty topic: %+v, %v", v, err)
+		}
+		first := must.Get(w.Pipeline(t.Context(), held()))(t)
+		reader := must.Get(Open(t.Context(), kafka, cfg.Topics.Control))(t)
+		defer reader.Close()
+		if v := reader.View(); v.Pipeline != held() || v.Next <= first {
+			t.Errorf("at the start %+v", v)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
+		defer cancel()
+		must.Get(w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}))(t)
+		must.Do(t, w.Report(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer b", At: noon}, 3))
+		resumed := State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}
+		must.Get(w.Pipeline(ctx, resumed))(t)
+		var last View
+		err := reader.Follow(ctx, func(v View) {
+			if last = v; !v.Pipeline.IsHeld() {
+				cancel()
+			}
+		}, func(err error) { t.Error(err) })
+		expect.That(t, err == nil && last.Pipeline == resumed && last.Batches["b1"].Reason == "x", "followed to %+v, %v", last, err)
+		checkTrail(t, kafka, cfg)
+	})
+}
+
 // A gate that does not know the latest order for the pipeline writes none.
 func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
-	for _, delivery := range config.Deliveries() {
-		t.Run(string(delivery), func(t *testing.T) {
-			kafka := cluster(t)
-			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
-			w := NewWriter(cfg, kafka)
-			one, other := held(), held()
-			one.By, other.By = "consumer one", "consumer other"
-			must.Get(w.HoldSince(t.Context(), one, 0))(t)
-			refused := func(by string) {
-				t.Helper()
-				_, err := w.HoldSince(t.Context(), other, 0)
-				e, ok := errors.AsType[*OvertakenError](err)
-				must.That(t, ok && e.View.Pipeline.By == by, "got %v, want an order that %s has overtaken", err, by)
-			}
-			refused("consumer one")
-			must.Get(w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
-			refused("ana")
-			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
-			_, err := w.HoldSince(t.Context(), other, now.Next)
-			expect.That(t, err == nil, "order of a gate that knows the resume: %v", err)
-			now, err = Read(t.Context(), kafka, cfg.Topics.Control)
-			expect.That(t, err == nil && now.Pipeline == other, "in the end %+v, %v", now.Pipeline, err)
-		})
-	}
+	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
+		one, other := held(), held()
+		one.By, other.By = "consumer one", "consumer other"
+		must.Get(w.HoldSince(t.Context(), one, 0))(t)
+		refused := func(by string) {
+			t.Helper()
+			_, err := w.HoldSince(t.Context(), other, 0)
+			e, ok := errors.AsType[*OvertakenError](err)
+			must.That(t, ok && e.View.Pipeline.By == by, "got %v, want an order that %s has overtaken", err, by)
+		}
+		refused("consumer one")
+		must.Get(w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
+		refused("ana")
+		now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
+		_, err := w.HoldSince(t.Context(), other, now.Next)
+		expect.That(t, err == nil, "order of a gate that knows the resume: %v", err)
+		now, err = Read(t.Context(), kafka, cfg.Topics.Control)
+		expect.That(t, err == nil && now.Pipeline == other, "in the end %+v, %v", now.Pipeline, err)
+	})
 }
 
 // A gate does not quarantine a batch if it does not know that another instance has quarantined it or an operator has
 // released it.
 func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
-	for _, delivery := range config.Deliveries() {
-		t.Run(string(delivery), func(t *testing.T) {
-			kafka := cluster(t)
-			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
-			w := NewWriter(cfg, kafka)
-			of := func(by string) State {
-				return State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: by, At: noon}
-			}
-			quarantine := func(id, by string, known int64) error {
-				_, err := w.QuarantineSince(t.Context(), id, of(by), known)
-				return err
-			}
-			must.Do(t, errors.Join(quarantine("a", "consumer one", 0), quarantine("b", "consumer one", 0)))
-			refused := func(words string) {
-				t.Helper()
-				err := quarantine("a", "consumer other", 0)
-				e, ok := errors.AsType[*OvertakenError](err)
-				must.That(t, ok && e.Batch == "a" && strings.Contains(err.Error(), words), "got %v, want an order that is overtaken: %s", err, words)
-			}
-			refused("quarantined by consumer one meanwhile")
-			must.Get(w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
-			refused("let through meanwhile")
-			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
-			err := quarantine("a", "consumer other", now.Next)
-			expect.That(t, err == nil, "quarantine by a gate that knows the release: %v", err)
-			now, err = Read(t.Context(), kafka, cfg.Topics.Control)
-			expect.That(t, err == nil && now.Batches["a"] == of("consumer other") && now.Batches["b"] == of("consumer one"), "in the end %+v, %v", now.Batches, err)
-		})
-	}
+	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
+		of := func(by string) State {
+			return State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: by, At: noon}
+		}
+		quarantine := func(id, by string, known int64) error {
+			_, err := w.QuarantineSince(t.Context(), id, of(by), known)
+			return err
+		}
+		must.Do(t, errors.Join(quarantine("a", "consumer one", 0), quarantine("b", "consumer one", 0)))
+		refused := func(words string) {
+			t.Helper()
+			err := quarantine("a", "consumer other", 0)
+			e, ok := errors.AsType[*OvertakenError](err)
+			must.That(t, ok && e.Batch == "a" && strings.Contains(err.Error(), words), "got %v, want an order that is overtaken: %s", err, words)
+		}
+		refused("quarantined by consumer one meanwhile")
+		must.Get(w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
+		refused("let through meanwhile")
+		now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
+		err := quarantine("a", "consumer other", now.Next)
+		expect.That(t, err == nil, "quarantine by a gate that knows the release: %v", err)
+		now, err = Read(t.Context(), kafka, cfg.Topics.Control)
+		expect.That(t, err == nil && now.Batches["a"] == of("consumer other") && now.Batches["b"] == of("consumer one"), "in the end %+v, %v", now.Batches, err)
+	})
 }
 
 func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {

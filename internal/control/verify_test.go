@@ -51,7 +51,7 @@ func TestVerify_S0_11_ordersGivenSideBySideAreOneChain(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				_, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(n*each+i))
-				expect.That(t, err == nil, "%v", err)
+				expect.Do(t, err)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 // put writes a record without the package's writers.
 func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	t.Helper()
-	must.That(t, err == nil, "%v", err)
+	must.Do(t, err)
 	client := must.Get(kgo.NewClient(w.kafka...))(t)
 	defer client.Close()
 	must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())

@@ -187,7 +187,7 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 		"all at one position, in whole degrees":         {nil, same(orb.Point{9, 47}, 200), 25, 25},
 		"fewer than the window needs":                   {nil, points(25, 4), -1, -1},
 		"truncated to 2 decimals within a city":         {points(500, 6), points(100, 2), 17, 25},
-		"the largest sufficient number of decimals":     {nil, points(10_000, 7), -1, -1},
+		"7 decimals":                                    {nil, points(10_000, 7), -1, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := New(Limits{Floor: 6})

@@ -34,6 +34,23 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
+// wantKeys checks the keys of the set zones, or the error that names the set.
+func wantKeys(t *testing.T, store *Store, err error, wantErr string, has, hasNot []string) {
+	t.Helper()
+	if wantErr != "" {
+		expect.That(t, err != nil && strings.Contains(err.Error(), wantErr) && strings.Contains(err.Error(), `"zones"`), "got %v", err)
+		return
+	}
+	must.Do(t, err)
+	set := store.Sets()["zones"]
+	for _, key := range has {
+		expect.That(t, set.Has(key), "no %q", key)
+	}
+	for _, key := range hasNot {
+		expect.That(t, !set.Has(key), "has %q", key)
+	}
+}
+
 func TestOpen_S0_8(t *testing.T) {
 	cases := []struct {
 		name, file, text, column string
@@ -55,19 +72,8 @@ func TestOpen_S0_8(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			store, err := Open([]transform.Reference{{Name: "s", File: write(t, c.file, c.text), Column: c.column}}, nil)
-			if c.err != "" {
-				expect.That(t, err != nil && strings.Contains(err.Error(), c.err) && strings.Contains(err.Error(), `"s"`), "got %v", err)
-				return
-			}
-			must.That(t, err == nil, "%v", err)
-			set := store.Sets()["s"]
-			for _, key := range c.has {
-				expect.That(t, set.Has(key), "no %q", key)
-			}
-			for _, key := range c.hasNot {
-				expect.That(t, !set.Has(key), "has %q", key)
-			}
+			store, err := Open([]transform.Reference{{Name: "zones", File: write(t, c.file, c.text), Column: c.column}}, nil)
+			wantKeys(t, store, err, c.err, c.has, c.hasNot)
 		})
 	}
 	_, err := Open([]transform.Reference{{Name: "s", File: "none.csv", Column: "c"}}, nil)
@@ -199,7 +205,7 @@ func (k testBroker) topic(t *testing.T, policy string) string {
 	admin := kadm.NewClient(k.Client)
 	must.Get(admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": &policy}, name))(t)
 	t.Cleanup(func() { _, _ = admin.DeleteTopic(context.WithoutCancel(t.Context()), name) })
-	eventually.Until(bounded(t), t, "the new topic", func() (bool, string) {
+	eventually.Until(testrun.Context(t, time.Minute), t, "the new topic", func() (bool, string) {
 		configs, err := admin.DescribeTopicConfigs(t.Context(), name)
 		if err == nil {
 			_, err = configs.On(name, func(c *kadm.ResourceConfig) error { return c.Err })
@@ -222,13 +228,6 @@ func (k testBroker) send(t *testing.T, topic string, records ...string) {
 	}
 }
 
-func bounded(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func TestLoad_S0_8_topic(t *testing.T) {
 	k := connect(t)
 	cases := []struct {
@@ -246,7 +245,7 @@ func TestLoad_S0_8_topic(t *testing.T) {
 		{"not_compacted", "", "delete", []string{"W2=x"}, nil, nil, "cleanup.policy=delete"},
 		{"no_key", "", "compact", []string{"W2=x", "W2"}, nil, nil, "no key in the topic"},
 		{"empty", "", "compact", nil, nil, nil, "no key in the topic"},
-		{"not_what_it_should_be", "code", "compact", []string{`1={"kode":"W2"}`}, nil, nil, `/0: no member "code"`},
+		{"malformed_value", "code", "compact", []string{`1={"kode":"W2"}`}, nil, nil, `/0: no member "code"`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -256,19 +255,8 @@ func TestLoad_S0_8_topic(t *testing.T) {
 			}
 			k.send(t, reference.Topic, c.records...)
 			store := must.Get(Open([]transform.Reference{reference}, k.opts))(t)
-			err := store.Load(bounded(t))
-			if c.err != "" {
-				expect.That(t, err != nil && strings.Contains(err.Error(), c.err) && strings.Contains(err.Error(), `"zones"`), "got %v", err)
-				return
-			}
-			must.That(t, err == nil, "%v", err)
-			set := store.Sets()["zones"]
-			for _, key := range c.has {
-				expect.That(t, set.Has(key), "no %q", key)
-			}
-			for _, key := range c.hasNot {
-				expect.That(t, !set.Has(key), "has %q", key)
-			}
+			err := store.Load(testrun.Context(t, time.Minute))
+			wantKeys(t, store, err, c.err, c.has, c.hasNot)
 		})
 	}
 }
@@ -286,7 +274,7 @@ func TestLoad_S0_8_topic_of_transactions(t *testing.T) {
 		must.Do(t, writer.EndTransaction(t.Context(), end))
 	}
 	store := must.Get(Open([]transform.Reference{{Name: "s", Topic: topic}}, k.opts))(t)
-	must.Do(t, store.Load(bounded(t)))
+	must.Do(t, store.Load(testrun.Context(t, time.Minute)))
 	set := store.Sets()["s"]
 	expect.That(t, set.Has("committed") && !set.Has("aborted"), "committed %v, aborted %v", set.Has("committed"), set.Has("aborted"))
 }
@@ -296,9 +284,9 @@ func TestWatch_S0_8_follows_a_topic(t *testing.T) {
 	topic := k.topic(t, "compact")
 	k.send(t, topic, `1={"code":"W2"}`)
 	store := must.Get(Open([]transform.Reference{{Name: "zones", Topic: topic, Column: "code"}}, k.opts))(t)
-	must.Do(t, store.Load(bounded(t)))
+	must.Do(t, store.Load(testrun.Context(t, time.Minute)))
 	k.send(t, topic, `2={"code":"W3"}`, "1") // between loading and following
-	ctx, stop := context.WithCancel(bounded(t))
+	ctx, stop := context.WithCancel(testrun.Context(t, time.Minute))
 	var mu sync.Mutex
 	var faults []string
 	done := make(chan struct{})

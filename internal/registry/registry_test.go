@@ -252,7 +252,7 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 	for range 32 {
 		group.Go(func() {
 			_, err := c.Register(t.Context(), "parcels-value", parcel)
-			expect.That(t, err == nil, "%v", err)
+			expect.Do(t, err)
 		})
 	}
 	group.Wait()

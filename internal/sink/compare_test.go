@@ -187,7 +187,7 @@ func (b *fixture) auditRows(rows ...*Row) []Fact {
 	a := must.Get(b.Audit(b.t.Context()))(b.t)
 	defer func() {
 		err := a.End(b.t.Context())
-		check.That(b.t, err == nil, "%v", err)
+		check.Do(b.t, err)
 	}()
 	return must.Get(a.Check(b.t.Context(), rows))(b.t)
 }

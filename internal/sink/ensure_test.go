@@ -86,7 +86,7 @@ func TestEnsure_S0_6_isRepeatedAtWill(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			_, err := Ensure(t.Context(), b.cfg, true)
-			check.That(t, err == nil, "%v", err)
+			check.Do(t, err)
 		})
 	}
 	all.Wait()

@@ -89,8 +89,8 @@ type Mark struct {
 	After      retrytopics.Commit // read after everything up to End
 }
 
-// Cut is the moment for which an account is judged. Everything that was finished before it has its results in the
-// account, and nothing that was finished after it has. In between are the records that are in flight.
+// Cut is the moment for which an account is judged. Records that were finished before it have their results in the
+// account. Records that were still unfinished after it have none. Between the two are records in flight.
 type Cut struct {
 	At    time.Time
 	Marks map[Spot]Mark
