@@ -27,8 +27,8 @@ func recordEntries() []Entry {
 		{CodeTrailingData, Row, LevelRow, CategoryValidation, AlertP3, "something follows the JSON value"},
 		{CodeTooDeep, Row, LevelRow, CategoryValidation, AlertP3, "nested deeper than the limit"},
 		{CodeWrongType, Row, LevelRow, CategoryValidation, AlertP3, "a member of another type than it must have"},
-		{CodeNotAFeature, Row, LevelRow, CategoryValidation, AlertP3, "the JSON is no GeoJSON Feature"},
-		{CodeEmptyValue, Row, LevelRow, CategoryValidation, AlertP3, "the value has no bytes, and is no tombstone"},
+		{CodeNotAFeature, Row, LevelRow, CategoryValidation, AlertP3, "the JSON is not a GeoJSON Feature"},
+		{CodeEmptyValue, Row, LevelRow, CategoryValidation, AlertP3, "the value has no bytes, and is not a tombstone"},
 		{CodeNullKey, Row, LevelRow, CategoryValidation, AlertP3, "the record has no key, and must have one"},
 		{CodeRecordTooLarge, Row, LevelRow, CategoryValidation, AlertP3, "the record is larger than the limit"},
 		{CodeBatchUnreadable, Row, LevelRow, CategoryValidation, AlertP2, "the batch that holds the record cannot be decompressed"},
@@ -73,7 +73,7 @@ func featureEntries() []Entry {
 		{CodeValueNotAllowed, Row, LevelRow, CategoryValidation, AlertP3, "a value that is none of a closed list"},
 		{CodeExpressionFailed, Row, LevelRow, CategoryValidation, AlertP3, "an expression without a result"},
 		{CodeForeignKeyEmpty, Row, LevelRow, CategoryValidation, AlertP3, "an empty text in a mandatory foreign key"},
-		{CodeForeignKeyUnresolved, Row, LevelRow, CategoryValidation, AlertP3, "a foreign key that is no key of its set"},
+		{CodeForeignKeyUnresolved, Row, LevelRow, CategoryValidation, AlertP3, "a foreign key that is not a key of its set"},
 	}
 }
 

@@ -76,7 +76,7 @@ func eventOf(attributes map[string]string, where string) (*Event, error) {
 	}
 	if when := attributes["time"]; when != "" {
 		if _, err := transform.ParseRFC3339(strings.ToUpper(when)); err != nil {
-			return nil, withValue(fault(classify.CodeEnvelopeMalformed, RuleEventTime, "", where+"time is no time of RFC 3339",
+			return nil, withValue(fault(classify.CodeEnvelopeMalformed, RuleEventTime, "", where+"time is not a time of RFC 3339",
 				"write it as 2026-11-03T04:05:06Z"), when)
 		}
 	}
@@ -144,7 +144,7 @@ func (o *Opener) readEvent(text []byte) (jsonEvent, error) {
 		if d.PeekKind() == '[' {
 			return e, fault(classify.CodeEnvelopeMalformed, RuleBatch, "", "the record is an array, which is a batch of events", "send each event as a record of its own")
 		}
-		return e, o.notJSON(text, "the event is no JSON object")
+		return e, o.notJSON(text, "the event is not a JSON object")
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return e, o.notJSON(text, err.Error())
@@ -189,7 +189,7 @@ func (e *jsonEvent) member(name string, raw []byte, at int) error {
 	case "data_base64":
 		text, err := transform.ParseValue(raw)
 		if err != nil || text.Kind() != transform.KindString {
-			return fault(classify.CodeEnvelopeMalformed, RuleEventData, "/data_base64", "data_base64 is no string", "write the bytes in base64")
+			return fault(classify.CodeEnvelopeMalformed, RuleEventData, "/data_base64", "data_base64 is not a string", "write the bytes in base64")
 		}
 		word := text.Text()
 		e.base64 = &word
@@ -211,7 +211,7 @@ func (e *jsonEvent) member(name string, raw []byte, at int) error {
 		switch name {
 		case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema":
 			if !value.IsNull() { // null means absent
-				return withValue(fault(classify.CodeEnvelopeMalformed, RuleAttribute, "/"+name, "the attribute is no string", "write it in quotes"), value.Text())
+				return withValue(fault(classify.CodeEnvelopeMalformed, RuleAttribute, "/"+name, "the attribute is not a string", "write it in quotes"), value.Text())
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (e *jsonEvent) payload() (data []byte, isJSON bool, err error) {
 	case e.base64 != nil:
 		data, err := base64.StdEncoding.Strict().DecodeString(*e.base64)
 		if err != nil {
-			return nil, false, withValue(fault(classify.CodeEnvelopeMalformed, RuleEventData, "/data_base64", "data_base64 is no base64: "+err.Error(),
+			return nil, false, withValue(fault(classify.CodeEnvelopeMalformed, RuleEventData, "/data_base64", "data_base64 is not base64: "+err.Error(),
 				"write the padded base64 of RFC 4648 section 4"), *e.base64)
 		}
 		return data, false, nil

@@ -95,7 +95,7 @@ func readEventBBox(v transform.Value) ([]float64, error) {
 	for i, item := range v.Items() {
 		f, err := strconv.ParseFloat(item.Text(), 64)
 		if err != nil {
-			return nil, malformedEvent(classify.CodeWrongType, "/bbox/"+strconv.Itoa(i), "an ordinate of the bbox is no number", "send doubles")
+			return nil, malformedEvent(classify.CodeWrongType, "/bbox/"+strconv.Itoa(i), "an ordinate of the bbox is not a number", "send doubles")
 		}
 		bbox[i] = f
 	}
@@ -108,7 +108,7 @@ func (o *Opener) readEventGeometry(f *transform.Feature, v transform.Value) erro
 	}
 	wkb, err := base64.StdEncoding.DecodeString(v.Text())
 	if err != nil {
-		return malformedEvent(classify.CodeWKBMalformed, "/geometry", "the geometry is no bytes", "write it with the published schema")
+		return malformedEvent(classify.CodeWKBMalformed, "/geometry", "the geometry is not bytes", "write it with the published schema")
 	}
 	g, err := geometry.Decode(geometry.WKB, wkb, o.geometryLimits())
 	if err != nil {
@@ -125,7 +125,7 @@ func readEventMembers(v transform.Value, path string) ([]transform.Member, error
 		name, _ := item.Member("name")
 		at := path + "/" + strconv.Itoa(i)
 		if _, twice := seen[name.Text()]; twice {
-			return nil, withValue(malformedEvent(classify.CodeDuplicateKey, at, "a member stands twice", "write each name once"), name.Text())
+			return nil, withValue(malformedEvent(classify.CodeDuplicateKey, at, "a member occurs twice", "write each name once"), name.Text())
 		}
 		seen[name.Text()] = struct{}{}
 		raw, _ := item.Member("value")
@@ -151,7 +151,7 @@ func readEventValue(v transform.Value, path string) (transform.Value, error) {
 	case "decimal":
 		number, err := transform.ParseValue([]byte(inner.Text()))
 		if err != nil || number.Kind() != transform.KindNumber {
-			return v, withValue(malformedEvent(classify.CodeWrongType, path, "the decimal is no number as JSON writes it", "write it such as 12.50"), inner.Text())
+			return v, withValue(malformedEvent(classify.CodeWrongType, path, "the decimal is not a JSON number", "write it such as 12.50"), inner.Text())
 		}
 		return number, nil
 	case "items":

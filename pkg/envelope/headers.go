@@ -32,7 +32,7 @@ func readHeaders(all []kgo.RecordHeader) (headers, error) {
 		}
 		name := strings.ToLower(header.Key)
 		if seen[name] || !utf8.Valid(header.Value) {
-			return h, withValue(fault(classify.CodeEnvelopeMalformed, RuleHeader, "", "the header "+shorten.Text(header.Key)+" stands twice or is not UTF-8",
+			return h, withValue(fault(classify.CodeEnvelopeMalformed, RuleHeader, "", "the header "+shorten.Text(header.Key)+" occurs twice or is not UTF-8",
 				"send each header of the event once"), string(header.Value))
 		}
 		seen[name] = true
@@ -60,7 +60,7 @@ func (h headers) isEvent() bool {
 func formatOfType(contentType, from string) (Format, error) {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		return "", withValue(fault(classify.CodeEnvelopeMalformed, RuleContentType, "", from+" is no content type: "+err.Error(),
+		return "", withValue(fault(classify.CodeEnvelopeMalformed, RuleContentType, "", from+" is not a content type: "+err.Error(),
 			"write one such as application/geo+json"), contentType)
 	}
 	switch media {

@@ -158,7 +158,7 @@ func placeCRS(system transform.Value) (*crs.CRS, error) {
 	default: // a name, or what is refused below
 	}
 	if name.Kind() != transform.KindString {
-		return nil, refuse("the coordinate reference system is no name", "write its URI, such as http://www.opengis.net/def/crs/EPSG/0/25832")
+		return nil, refuse("the coordinate reference system is not a name", "write its URI, such as http://www.opengis.net/def/crs/EPSG/0/25832")
 	}
 	word := name.Text()
 	if strings.HasSuffix(word, "/CRS84h") { // CRS84 with heights, which stay as they are
@@ -182,17 +182,17 @@ func checkTime(v transform.Value) error {
 			`write a date ("2026-11-03"), a timestamp in UTC ("2026-11-03T04:05:06Z"), or an interval of two with ".." for an open end`), value.Text())
 	}
 	if v.Kind() != transform.KindObject {
-		return refuse("", v, "the time is no object")
+		return refuse("", v, "the time is not an object")
 	}
 	for _, m := range v.Members() {
 		switch m.Name {
 		case "date":
 			if !isDate(m.Value) {
-				return refuse("/date", m.Value, "the date is no full date")
+				return refuse("/date", m.Value, "the date is not a full date")
 			}
 		case "timestamp":
 			if !isTimestamp(m.Value) {
-				return refuse("/timestamp", m.Value, "the timestamp is no time in UTC")
+				return refuse("/timestamp", m.Value, "the timestamp is not a time in UTC")
 			}
 		case "interval":
 			ends := m.Value.Items()

@@ -18,7 +18,7 @@ import (
 // row converts a row at path to a feature. otherwise is the form of its geometry if the options name none.
 func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat) (*transform.Feature, error) {
 	if row.Kind() != transform.KindObject {
-		return nil, fault(classify.CodeWrongType, RuleNotARecord, path, "the row is no record, but "+article(row.Kind()), "send a record with an id and a geometry")
+		return nil, fault(classify.CodeWrongType, RuleNotARecord, path, "the row is not a record, but "+article(row.Kind()), "send a record with an id and a geometry")
 	}
 	f := new(transform.Feature)
 	rules := o.options.Row
@@ -117,7 +117,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 	if format == GeometryWKB || format == GeometryEWKB { // bytes, which are base64 in a value
 		raw, err := base64.StdEncoding.Strict().DecodeString(v.Text())
 		if err != nil {
-			return withValue(fault(classify.CodeWKBMalformed, RuleColumn, path, "the geometry is no bytes", "is it text, of the form "+string(format)+"_hex?"), v.Text())
+			return withValue(fault(classify.CodeWKBMalformed, RuleColumn, path, "the geometry is not bytes", "is it text, of the form "+string(format)+"_hex?"), v.Text())
 		}
 		data = raw
 	}
@@ -162,7 +162,7 @@ func (o *Opener) rowGeoJSON(f *transform.Feature, v transform.Value, path string
 		text = []byte(strings.TrimSpace(v.Text()))
 	}
 	if len(text) == 0 || text[0] != '{' {
-		return withValue(fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no GeoJSON object", "name its form in source.row.geometry_format"), string(text))
+		return withValue(fault(classify.CodeWrongType, RuleColumn, path, "the geometry is not a GeoJSON object", "name its form in source.row.geometry_format"), string(text))
 	}
 	if _, err := transform.ParseValue(text); err != nil { // nothing can close the object early
 		return below(err, "", path)
@@ -176,7 +176,7 @@ func structOf(v transform.Value, path string) (transform.Value, int32, error) {
 	x, _ := v.Member("x")
 	y, _ := v.Member("y")
 	if !found || wkb.IsNull() && !(x.IsNull() && y.IsNull()) {
-		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb, or of the numbers x and y", "name its form in source.row.geometry_format")
+		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is not a struct of srid and wkb, or of the numbers x and y", "name its form in source.row.geometry_format")
 	}
 	srid, err := structSRID(v, path)
 	return wkb, srid, err
@@ -190,7 +190,7 @@ func structSRID(v transform.Value, path string) (int32, error) {
 	}
 	srid, err := strconv.ParseInt(value.Text(), 10, 32)
 	if err != nil || srid < 0 || value.Kind() != transform.KindNumber {
-		return 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is no number of 31 bits", "send an EPSG code, or null"), value.Text())
+		return 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is not a number of 31 bits", "send an EPSG code, or null"), value.Text())
 	}
 	return int32(srid), nil
 }

@@ -33,7 +33,7 @@ func newPlaceholder(configured string) (placeholder, error) {
 	if digits, isHex := strings.CutPrefix(configured, "hex:"); isHex {
 		var err error
 		if value, err = hex.DecodeString(digits); err != nil {
-			return placeholder{}, errors.New("what follows hex: are no pairs of hexadecimal digits")
+			return placeholder{}, errors.New("the text after hex: is not pairs of hexadecimal digits")
 		}
 	}
 	if len(value) == 0 {

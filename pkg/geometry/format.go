@@ -66,7 +66,7 @@ func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 		return decodeText(format, data, limits.withDefaults())
 	default:
 		return Geometry{}, &Error{Code: classify.CodeUnsupportedGeometry, Format: format, Rule: RuleDialect,
-			Message: fmt.Sprintf("%q is no format of a geometry", string(format)), Fix: fmt.Sprintf("name one of %v", Formats())}
+			Message: fmt.Sprintf("%q is not a format of a geometry", string(format)), Fix: fmt.Sprintf("name one of %v", Formats())}
 	}
 }
 

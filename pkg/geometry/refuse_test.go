@@ -57,7 +57,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"count_of_positions", geometry.WKBHex, "0102000000ffffffff" + origin, classify.CodeWKBMalformed, geometry.RuleCount, "4294967295 elements"},
 		{"count_of_rings", geometry.WKBHex, "0103000000ffffff7f", classify.CodeWKBMalformed, geometry.RuleCount, "remaining 0 bytes"},
 		{"count_of_members", geometry.WKBHex, "0107000000ffffff7f", classify.CodeWKBMalformed, geometry.RuleCount, ""},
-		{"member_of_another_type", geometry.WKBHex, "0104000000010000000102000000" + "00000000", classify.CodeWKBMalformed, geometry.RuleTypeCode, "LINESTRING stands where POINT must"},
+		{"member_of_another_type", geometry.WKBHex, "0104000000010000000102000000" + "00000000", classify.CodeWKBMalformed, geometry.RuleTypeCode, "LINESTRING is where POINT must"},
 		{"nesting", geometry.WKBHex, nested, classify.CodeTooDeep, geometry.RuleDepth, "8 levels"},
 		{"line_of_one_position", geometry.WKBHex, "010200000001000000" + origin, classify.CodeGeometryStructure, geometry.RuleLineLength, ""},
 		{"ring_of_one_position", geometry.WKBHex, "01030000000100000001000000" + origin, classify.CodeGeometryStructure, geometry.RuleRingLength, "1 positions"},

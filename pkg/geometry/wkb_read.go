@@ -56,7 +56,7 @@ func (r *binaryReader) geometry(want kind, depth int) (orb.Geometry, error) {
 		return nil, err
 	}
 	if want != 0 && h.kind != want {
-		return nil, r.malformed(RuleTypeCode, h.start, h.kind.word()+" stands where "+want.word()+" must", "check the writer")
+		return nil, r.malformed(RuleTypeCode, h.start, h.kind.word()+" is where "+want.word()+" must be", "check the writer")
 	}
 	switch h.kind {
 	case kindPoint:
@@ -125,7 +125,7 @@ func (r *binaryReader) typeCode(h *header, code uint32) error {
 		return r.malformed(RuleTypeCode, h.start, "the type code 0x"+strconv.FormatUint(uint64(code), 16)+" is none of "+string(r.format.dialect()),
 			"check the byte order and the dialect")
 	case thousands > 0 && flags&(flagZ|flagM) != 0:
-		return r.malformed(RuleDialect, h.start, "the type code 0x"+strconv.FormatUint(uint64(code), 16)+" says twice which ordinates there are: as WKB and as EWKB",
+		return r.malformed(RuleDialect, h.start, "the type code 0x"+strconv.FormatUint(uint64(code), 16)+" names its ordinates twice: as WKB and as EWKB",
 			"write it in one dialect")
 	case !h.kind.supported():
 		return r.fault(classify.CodeUnsupportedGeometry, RuleUnsupported, h.start, "a "+h.kind.word()+" has no form in GeoJSON",

@@ -59,7 +59,7 @@ func (r *textReader) spatialReference() (int32, error) {
 	}
 	srid, err := strconv.ParseInt(string(r.text[r.at:min(end, r.at+shorten.MaxCharacters)]), 10, 32)
 	if err != nil {
-		return 0, r.fault(r.code, RuleSRID, r.at, "the SRID is no number of 31 bits", "write one such as SRID=4326;")
+		return 0, r.fault(r.code, RuleSRID, r.at, "the SRID is not a number of 31 bits", "write one such as SRID=4326;")
 	}
 	r.at = end
 	return int32(srid), r.demand(';') //nolint:gosec // ParseInt was asked for 32 bits
@@ -245,7 +245,7 @@ func (r *textReader) position(t *tagged) (orb.Point, error) {
 		}
 	}
 	if !r.atEndOfPosition() {
-		e := r.fault(r.code, RuleDimensions, at, "a position has another number of ordinates than the geometry says", "write "+
+		e := r.fault(r.code, RuleDimensions, at, "a position has another number of ordinates than its geometry", "write "+
 			decimal(t.dims.ordinates())+" numbers, or tag the geometry with Z")
 		e.Value = shorten.Text(r.text[at:])
 		return orb.Point{}, e

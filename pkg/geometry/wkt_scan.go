@@ -25,9 +25,9 @@ func (s *textScanner) unexpected(want string) *Error {
 	got := "the text ends"
 	rule := RuleTruncated
 	if s.at < len(s.text) {
-		got, rule = "something else stands", RuleSyntax
+		got, rule = "something else is", RuleSyntax
 	}
-	e := s.fault(s.code, rule, s.at, got+" where "+want+" must stand", "write it as OGC 06-103r4 section 7 has it, such as POINT Z (8.5 47.3 440)")
+	e := s.fault(s.code, rule, s.at, got+" where "+want+" must be", "write it as OGC 06-103r4 section 7 has it, such as POINT Z (8.5 47.3 440)")
 	e.Value = shorten.Text(s.text[s.at:])
 	return e
 }

@@ -110,16 +110,16 @@ func checkGeometry(config Config, faults *faultList) {
 func checkGateReach(config Config, faults *faultList) {
 	rules := config.Geometry
 	if len(rules.Types) == 0 && rules.OtherTypes != ValidityReject {
-		faults.add("geometry.other_types", "every type passes, so there is no other one", "list the types that pass under types, or take it away")
+		faults.add("geometry.other_types", "every type passes, so there are no other types", "list the types that pass under types, or remove it")
 	}
 	source, unknownSource := crs.Lookup(rules.SourceCRS)
 	target, unknownTarget := crs.Lookup(rules.TargetCRS)
 	if unknownSource == nil && unknownTarget == nil && source.Unit() != crs.Degree && target.Unit() != crs.Degree &&
 		rules.Antimeridian != AntimeridianIgnore && rules.DeclaredCRS != DeclaredUse {
-		faults.add("geometry.antimeridian", "neither the source nor the target is in degrees, so there is no 180th meridian", "take it away")
+		faults.add("geometry.antimeridian", "neither the source nor the target is in degrees, so there is no 180th meridian", "remove it")
 	}
 	if rules.Coarse != Reject && config.MinDecimals == nil {
-		faults.add("geometry.coarse", "no decimals are declared, so nothing is too coarse", "set pipeline.tolerance.min_decimals, or take it away")
+		faults.add("geometry.coarse", "no decimals are declared, so nothing is too coarse", "set pipeline.tolerance.min_decimals, or remove it")
 	}
 }
 

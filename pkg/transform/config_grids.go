@@ -19,10 +19,10 @@ func checkGrids(rules GeometryRules, faults *faultList) {
 	checkWord(faults, "geometry.grids.outside", rules.Grids.Outside, crs.Outsides())
 	folder := rules.Grids.Folder != ""
 	if !folder && rules.Grids.Outside == crs.OutsideParameters {
-		faults.add("geometry.grids.outside", "there are no grid files, so nothing is outside of them", "name their folder under grids.folder, or take it away")
+		faults.add("geometry.grids.outside", "there are no grid files, so nothing is outside of them", "name their folder under grids.folder, or remove it")
 	}
 	if folder && rules.DeclaredCRS != DeclaredUse && !gridIsKnown(rules) {
-		faults.add("geometry.grids.folder", "has no effect: no grid is known between "+rules.SourceCRS+" and "+rules.TargetCRS, "take it away; docs/crs.md lists the grids")
+		faults.add("geometry.grids.folder", "has no effect: no grid is known between "+rules.SourceCRS+" and "+rules.TargetCRS, "remove it; docs/crs.md lists the grids")
 	}
 }
 

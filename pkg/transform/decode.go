@@ -170,7 +170,7 @@ func (d *decoder) notAnObject() error {
 // featureType reads the type, which must be Feature.
 func (d *decoder) featureType() error {
 	if d.peek() != '"' {
-		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the type is no string", fixType)
+		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the type is not a string", fixType)
 	}
 	start, end, err := d.literal()
 	if err != nil {
@@ -181,7 +181,7 @@ func (d *decoder) featureType() error {
 		return err
 	}
 	f := fault{code: classify.CodeNotAFeature, rule: RuleTypeWord, start: start, end: end,
-		message: "the type is no type of GeoJSON", fix: fixType}
+		message: "the type is not a type of GeoJSON", fix: fixType}
 	switch {
 	case word == "FeatureCollection":
 		f.rule, f.message, f.fix = RuleFeatureObject, "the record is a FeatureCollection", fixCollection
@@ -244,13 +244,13 @@ func (d *decoder) properties() ([]Member, error) {
 		_, _, err := d.literal()
 		return nil, err
 	}
-	return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the properties are no object", "send an object or null")
+	return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the properties are not an object", "send an object or null")
 }
 
 // bbox reads 4 or 6 numbers (RFC 7946 section 5).
 func (d *decoder) bbox() ([]float64, error) {
 	if d.peek() != '[' {
-		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the bbox is no array", "send 4 or 6 numbers, or leave it out")
+		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the bbox is not an array", "send 4 or 6 numbers, or leave it out")
 	}
 	if err := d.open(); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (c *coordinates) heights() []float64 {
 // scan reads the coordinates member.
 func (d *decoder) scan() error {
 	if d.peek() != '[' {
-		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates are no array", "send an array; an empty one has no position")
+		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates are not an array", "send an array; an empty one has no position")
 	}
 	if d.scanFast() {
 		return nil
@@ -145,9 +145,9 @@ func (d *decoder) position(at int, start int64) error {
 	n := 0
 	for ; d.peek() != ']'; n++ {
 		if n == len(ordinates) {
-			return d.misplaced(RulePositionSize, start, "a position has more than three ordinates", "leave out what is not longitude, latitude, height")
+			return d.misplaced(RulePositionSize, start, "a position has more than three ordinates", "leave out everything except longitude, latitude and height")
 		}
-		ordinate, err := d.ordinate("an ordinate is no number")
+		ordinate, err := d.ordinate("an ordinate is not a number")
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (d *decoder) notANumber(message string) error {
 
 func (d *decoder) notAPosition() error {
 	if d.peek() == 'n' {
-		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "null stands in place of a position", "leave it out")
+		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "null is in the place of a position", "leave it out")
 	}
-	return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates have something else than arrays of numbers", "see RFC 7946 section 3.1")
+	return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates have something other than arrays of numbers", "see RFC 7946 section 3.1")
 }

@@ -141,7 +141,7 @@ func resultValue(v any, left *int) (Value, error) {
 	case []float64:
 		return resultList(v, left)
 	case expression.Geometry:
-		return Value{}, errors.New("the geometry is no result; name a member of it")
+		return Value{}, errors.New("the geometry cannot be a result; name a member of it")
 	case map[string]any:
 		members := make([]Member, 0, len(v))
 		for _, name := range sortedKeys(v) {

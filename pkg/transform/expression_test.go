@@ -138,7 +138,7 @@ const withoutID = `{"type":"Feature","geometry":null,"properties":{"a":1}}`
 func TestExpressions_nameNoTypeOfGo(t *testing.T) {
 	for text, want := range map[string]string{
 		`geometry.foo`:                                 "type geometry has no field foo",
-		`[geometry]`:                                   "the geometry is no result; name a member of it",
+		`[geometry]`:                                   "the geometry cannot be a result; name a member of it",
 		`properties.name + geometry`:                   "string and geometry cannot be added",
 		`string(geometry)`:                             "geometry has no text",
 		`string(split(properties.name, ","))`:          "an array has no text",

@@ -37,7 +37,7 @@ func compileFields(fields []Field, sets map[string]Set, faults *faultList) []fie
 		if field.To == "" {
 			faults.add(rule.place+".to", "the rule writes no field", "name the property to write")
 		} else if writer, taken := writers[field.To]; taken {
-			faults.add(rule.place+".to", fmt.Sprintf("%s writes %q already", writer, field.To), "name another property, or take one rule away")
+			faults.add(rule.place+".to", fmt.Sprintf("%s writes %q already", writer, field.To), "name another property, or remove one rule")
 		} else {
 			writers[field.To] = rule.place
 		}
@@ -62,7 +62,7 @@ func compileOnError(rule *fieldRule, faults *faultList) {
 	case rule.OnError == OnErrorDefault && rule.Default == nil:
 		faults.add(rule.place+".default", "on_error: default has no default", "add default: and its value")
 	case rule.OnError != OnErrorDefault && rule.Default != nil:
-		faults.add(rule.place+".default", "the default is never used", "add on_error: default, or take it away")
+		faults.add(rule.place+".default", "the default is never used", "add on_error: default, or remove it")
 	case rule.OnError == OnErrorDefault:
 		compileDefault(rule, faults)
 	}
@@ -86,7 +86,7 @@ func compileNulls(rule *fieldRule, faults *faultList) {
 	for i, word := range rule.NullValues {
 		value, err := ValueOf(word)
 		if err == nil && (value.Kind() == KindArray || value.Kind() == KindObject) {
-			err = fmt.Errorf("a null word is no list or map")
+			err = fmt.Errorf("a null word cannot be a list or a map")
 		}
 		if err != nil {
 			faults.add(fmt.Sprintf("%s.null_values[%d]", rule.place, i), err.Error(), "write a string, a number, true or false")
@@ -106,7 +106,7 @@ func compileConstants(config Config, faults *faultList) []Member {
 		}
 		for i, field := range config.Fields {
 			if field.To == name {
-				faults.add(place, fmt.Sprintf("fields[%d] writes %q already", i, name), "name another property, or take the constant away")
+				faults.add(place, fmt.Sprintf("fields[%d] writes %q already", i, name), "name another property, or remove the constant")
 			}
 		}
 		value, err := ValueOf(config.Constants[name])

@@ -75,7 +75,7 @@ func compileExtract(rule *fieldRule, faults *faultList) {
 		rule.pattern = pattern
 	}
 	if rule.Type == TypeArray || rule.Type == TypeObject {
-		faults.add(rule.place+".extract", "what is extracted is a text, and never an "+string(rule.Type), "change the type")
+		faults.add(rule.place+".extract", "the extracted value is a text, and never an "+string(rule.Type), "change the type")
 	}
 }
 
@@ -83,7 +83,7 @@ func compileMap(rule *fieldRule, faults *faultList) {
 	if rule.Unlisted != "" {
 		checkWord(faults, rule.place+".unlisted", rule.Unlisted, Unlisteds())
 		if len(rule.Map) == 0 {
-			faults.add(rule.place+".unlisted", "the rule has no map", "add map, or take it away")
+			faults.add(rule.place+".unlisted", "the rule has no map", "add map, or remove it")
 		}
 	}
 	if len(rule.Map) == 0 {
@@ -104,10 +104,10 @@ func compileMap(rule *fieldRule, faults *faultList) {
 func compileClock(rule *fieldRule, faults *faultList) {
 	if rule.Type != TypeDate && rule.Type != TypeDateTime {
 		if len(rule.Formats) > 0 {
-			faults.add(rule.place+".formats", "only a date or datetime has formats", "set type: date or datetime, or take them away")
+			faults.add(rule.place+".formats", "only a date or datetime has formats", "set type: date or datetime, or remove them")
 		}
 		if rule.TimeZone != "" {
-			faults.add(rule.place+".time_zone", "only a date or datetime has a time zone", "set type: date or datetime, or take it away")
+			faults.add(rule.place+".time_zone", "only a date or datetime has a time zone", "set type: date or datetime, or remove it")
 		}
 		return
 	}
@@ -127,7 +127,7 @@ func compileClock(rule *fieldRule, faults *faultList) {
 			continue
 		}
 		if slices.Index(formats, text) < i {
-			faults.add(fmt.Sprintf("%s.formats[%d]", rule.place, i), strconv.Quote(text)+" is listed already", "take it away")
+			faults.add(fmt.Sprintf("%s.formats[%d]", rule.place, i), strconv.Quote(text)+" is listed already", "remove it")
 		}
 		rule.clock.Formats = append(rule.clock.Formats, format)
 	}
@@ -136,7 +136,7 @@ func compileClock(rule *fieldRule, faults *faultList) {
 	}
 	zone, err := time.LoadLocation(rule.TimeZone)
 	if err != nil || rule.TimeZone == "Local" {
-		faults.add(rule.place+".time_zone", strconv.Quote(rule.TimeZone)+" is no time zone", "write a name of the IANA data base, such as Europe/Zurich or UTC")
+		faults.add(rule.place+".time_zone", strconv.Quote(rule.TimeZone)+" is not a time zone", "write a name of the IANA data base, such as Europe/Zurich or UTC")
 		return
 	}
 	rule.clock.Zone = zone
@@ -148,11 +148,11 @@ func compileValues(rule *fieldRule, faults *faultList) {
 	case rule.Type == TypeEnum && len(rule.Values) == 0:
 		faults.add(rule.place+".values", "an enum has no values", "list the words that it takes")
 	case rule.Type != TypeEnum && len(rule.Values) > 0:
-		faults.add(rule.place+".values", "only an enum has values", "set type: enum, or take them away")
+		faults.add(rule.place+".values", "only an enum has values", "set type: enum, or remove them")
 	}
 	for i, word := range rule.Values {
 		if slices.Index(rule.Values, word) < i {
-			faults.add(fmt.Sprintf("%s.values[%d]", rule.place, i), strconv.Quote(word)+" is listed already", "take it away")
+			faults.add(fmt.Sprintf("%s.values[%d]", rule.place, i), strconv.Quote(word)+" is listed already", "remove it")
 		}
 	}
 }
@@ -160,18 +160,18 @@ func compileValues(rule *fieldRule, faults *faultList) {
 func compileUnits(rule *fieldRule, faults *faultList) {
 	from, known := units.Find(rule.Units.From)
 	if !known {
-		faults.add(rule.place+".units.from", strconv.Quote(rule.Units.From)+" is no unit", "write one of "+strings.Join(units.Names(), ", "))
+		faults.add(rule.place+".units.from", strconv.Quote(rule.Units.From)+" is not a unit", "write one of "+strings.Join(units.Names(), ", "))
 	}
 	to, both := units.Find(rule.Units.To)
 	if !both {
-		faults.add(rule.place+".units.to", strconv.Quote(rule.Units.To)+" is no unit", "write one of "+strings.Join(units.Names(), ", "))
+		faults.add(rule.place+".units.to", strconv.Quote(rule.Units.To)+" is not a unit", "write one of "+strings.Join(units.Names(), ", "))
 	}
 	switch {
 	case !known || !both:
 	case from.Quantity != to.Quantity:
 		faults.add(rule.place+".units", fmt.Sprintf("%s is a unit of %s, and %s one of %s", from.Name, from.Quantity, to.Name, to.Quantity), "write two units of one quantity")
 	case from == to:
-		faults.add(rule.place+".units", "both units are the same", "take units away")
+		faults.add(rule.place+".units", "both units are the same", "remove units")
 	}
 	if rule.Type != TypeNumber {
 		faults.add(rule.place+".units", "only a number has units", "set type: number")
@@ -217,7 +217,7 @@ func checkOrigin(place string, reference Reference, faults *faultList) {
 		faults.add(place+".topic", "the set has a file and a topic", "name one of them")
 	case reference.Topic != "":
 	case reference.File == "":
-		faults.add(place, "nothing says where the keys come from", "name a file, or a compacted topic")
+		faults.add(place, "the set has no source of its keys", "name a file, or a compacted topic")
 	case !strings.HasSuffix(reference.File, ".csv") && !strings.HasSuffix(reference.File, ".ndjson"):
 		faults.add(place+".file", strconv.Quote(reference.File)+" is neither a .csv nor an .ndjson file", "name a file that ends in .csv or .ndjson")
 	case reference.Column == "":
@@ -230,7 +230,7 @@ func checkReachable(rule *fieldRule, faults *faultList) {
 	for i, null := range rule.nulls {
 		if _, mapped := rule.table[null.Text()]; mapped && null.Kind() == KindString && rule.pattern == nil {
 			faults.add(fmt.Sprintf("%s.null_values[%d]", rule.place, i),
-				strconv.Quote(null.Text())+" stands in map too, which never sees it", "keep one of the two")
+				strconv.Quote(null.Text())+" is in map too, which never gets it", "keep one of the two")
 		}
 	}
 	if rule.table == nil {
@@ -242,7 +242,7 @@ func checkReachable(rule *fieldRule, faults *faultList) {
 			continue
 		}
 		if _, e := rule.typed(value); e != nil {
-			faults.add(rule.place+".map."+name, "what it is mapped to can never be a field of type "+string(rule.Type), "write a value of the type")
+			faults.add(rule.place+".map."+name, "the value in map can never be a field of type "+string(rule.Type), "write a value of the type")
 		}
 	}
 }
@@ -256,12 +256,12 @@ func compileWritten(rule *fieldRule, faults *faultList) {
 		faults.add(rule.place+".type", "thousands and decimal are for numbers", "set type: number, integer or decimal")
 	}
 	if rule.Thousands != "" && !slices.Contains(numbers.Groupings(), rule.Thousands) {
-		faults.add(rule.place+".thousands", strconv.Quote(shorten.Text(rule.Thousands))+" is no character that stands between groups of digits", "write one of "+quoteList(numbers.Groupings()))
+		faults.add(rule.place+".thousands", strconv.Quote(shorten.Text(rule.Thousands))+" cannot separate groups of digits", "write one of "+quoteList(numbers.Groupings()))
 	}
 	if rule.Decimal != "" && rule.Decimal != "." && rule.Decimal != "," {
-		faults.add(rule.place+".decimal", strconv.Quote(shorten.Text(rule.Decimal))+" is no decimal character", `write "," or "."`)
+		faults.add(rule.place+".decimal", strconv.Quote(shorten.Text(rule.Decimal))+" is not a decimal character", `write "," or "."`)
 	}
 	if rule.written().Mark() == rule.Thousands {
-		faults.add(rule.place+".thousands", strconv.Quote(rule.Thousands)+" stands before the decimals", "name another character, or set decimal")
+		faults.add(rule.place+".thousands", strconv.Quote(rule.Thousands)+" is the decimal character", "name another character, or set decimal")
 	}
 }

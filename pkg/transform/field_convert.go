@@ -89,7 +89,7 @@ func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 	if rule.Unlisted == UnlistedKeep {
 		return v, nil
 	}
-	return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value stands not in the rule's map",
+	return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value is not in the rule's map",
 		Fix: "add it to map, set unlisted: keep, or set on_error"}
 }
 
@@ -110,7 +110,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	if (rule.Thousands != "" || rule.Decimal != "") && v.Kind() == KindString {
 		plain, ok := rule.written().Plain(v.text)
 		if !ok {
-			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string is no number as the rule's thousands and decimal say",
+			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string is not a number as the rule's thousands and decimal describe it",
 				Fix: "fix the source or the rule's thousands and decimal, list the value under null_values, or set on_error"}
 		}
 		v = StringValue(plain)
@@ -119,7 +119,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	switch {
 	case !ok && isNumberType(rule.Type) && v.Kind() == KindString && numbers.IsSeparated(v.text):
 		return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string cannot become a field of type " + string(rule.Type),
-			Fix: "say how the source writes numbers by the rule's thousands and decimal, fix the source, or set on_error"}
+			Fix: "set the rule's thousands and decimal to how the source writes numbers, fix the source, or set on_error"}
 	case !ok && rule.Type == TypeInteger && isTooLong(v):
 		return v, &Error{Code: classify.CodeNumberPrecision, Message: "the whole number has more than 64 bits", Fix: "use type: decimal or string, or set on_error"}
 	case !ok:
@@ -137,7 +137,7 @@ func coercionHint(v Value, t Type) string {
 	digits := strings.ContainsAny(v.text, "0123456789")
 	switch {
 	case v.Kind() == KindString && t == TypeBoolean:
-		return "say what the word means by the rule's map (map: {ja: true, nein: false}), "
+		return "give the meaning of the word in the rule's map (map: {ja: true, nein: false}), "
 	case v.Kind() == KindString && isNumberType(t) && digits:
 		return "take the number out of the text by the rule's extract, "
 	}
@@ -184,7 +184,7 @@ func (rule *fieldRule) resolve(v Value) *Error {
 		return &Error{Code: classify.CodeForeignKeyEmpty, Message: "the foreign key into " + set + " is an empty text",
 			Fix: "send a key of the set, or null for none"}
 	case !rule.keys.Has(key):
-		return &Error{Code: classify.CodeForeignKeyUnresolved, Message: "the foreign key is no key of " + set,
+		return &Error{Code: classify.CodeForeignKeyUnresolved, Message: "the foreign key is not a key of " + set,
 			Fix: "send a key of the set, or add it to the set"}
 	}
 	return nil

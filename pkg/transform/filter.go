@@ -37,7 +37,7 @@ func compileFilter(text string, faults *faultList) *expression.Program[expressio
 	case err != nil:
 		faults.add("filter", err.Error(), "correct the expression; it has id, properties and geometry, and is true or false")
 	case filter.Reads.Nothing():
-		faults.add("filter", "the filter reads nothing of the feature, so it keeps all or none", "name what it depends on, or take it away")
+		faults.add("filter", "the filter reads nothing of the feature, so it keeps all or none", "name what it depends on, or remove it")
 	}
 	return filter
 }

@@ -127,7 +127,7 @@ func (g *gating) foreign() error {
 	if name == "" {
 		return nil
 	}
-	return g.judge(g.rules.ForeignMembers, classify.CodeGeometryStructure, RuleForeignMembers, "/geometry", "", "the geometry has the member "+strconv.Quote(name)+", which is not carried",
+	return g.judge(g.rules.ForeignMembers, classify.CodeGeometryStructure, RuleForeignMembers, "/geometry", "", "the geometry has the member "+strconv.Quote(name)+", which the output cannot have",
 		"move it to the properties, or set geometry.foreign_members: accept, which leaves it out")
 }
 

@@ -43,7 +43,7 @@ func (s *systems) exactness() (Exactness, error) {
 	}
 	if missing := s.grids.Missing(s.source, s.target); folder != "" && len(missing) > 0 {
 		faults.add("geometry.grids.folder", fmt.Sprintf("%q has no grid file for %s to %s", folder, s.source.Code(), s.target.Code()),
-			"add "+strings.Join(missing, " or ")+", or take grids away")
+			"add "+strings.Join(missing, " or ")+", or remove grids")
 		return x, &ConfigError{Faults: faults}
 	}
 	plane, err := s.transform(s.source)

@@ -132,11 +132,11 @@ func TestTypes_S1_2_refused(t *testing.T) {
 		{"integer_text_beyond_64_bits", Field{Type: TypeInteger}, `"92233720368547758080"`, classify.CodeNumberPrecision, "64 bits"},
 		{"integer_fraction", Field{Type: TypeInteger}, `1.5`, classify.CodeCoercionFailed, "integer"},
 		{"units_overflow", Field{Type: TypeNumber, Units: &Units{"km", "m"}}, `1.7e308`, classify.CodeNumberRange, "beyond"},
-		{"S0-8_key_unresolved", Field{References: zones}, `"W9"`, classify.CodeForeignKeyUnresolved, "no key"},
+		{"S0-8_key_unresolved", Field{References: zones}, `"W9"`, classify.CodeForeignKeyUnresolved, "is not a key of"},
 		{"S0-9_key_empty", Field{References: zones}, `""`, classify.CodeForeignKeyEmpty, "empty"},
 		{"S0-9_mandatory_key_whatever_on_error", Field{References: zones, OnError: OnErrorNull}, `""`, classify.CodeForeignKeyEmpty, "empty"},
-		{"S0-9_empty_key_not_mandatory_holds_nothing", Field{References: &FieldReference{Set: "zones"}}, `""`, classify.CodeForeignKeyUnresolved, "no key"},
-		{"key_not_mandatory_rejected", Field{References: &FieldReference{Set: "zones"}}, `"W9"`, classify.CodeForeignKeyUnresolved, "no key"},
+		{"S0-9_empty_key_not_mandatory_holds_nothing", Field{References: &FieldReference{Set: "zones"}}, `""`, classify.CodeForeignKeyUnresolved, "is not a key of"},
+		{"key_not_mandatory_rejected", Field{References: &FieldReference{Set: "zones"}}, `"W9"`, classify.CodeForeignKeyUnresolved, "is not a key of"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := convertOne(t, c.field, c.in)

@@ -171,7 +171,7 @@ func (p *parser) node(v transform.Value, namespace, path string, depth int) (*no
 	case transform.KindObject:
 		return p.object(v, namespace, path, depth)
 	default:
-		return nil, schemaFault(path, "a type is no %s", v.Kind())
+		return nil, schemaFault(path, "a type cannot be a %s", v.Kind())
 	}
 }
 

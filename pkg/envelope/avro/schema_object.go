@@ -93,7 +93,7 @@ func nameOf(v transform.Value, enclosing, path string) (name, namespace string, 
 	}
 	name = fullName(short.Text(), namespace)
 	if short.Kind() != transform.KindString || !isName(name, true) || isPrimitive(name) {
-		return "", "", schemaFault(path+"/name", "%q is no name of a type", name)
+		return "", "", schemaFault(path+"/name", "%q is not the name of a type", name)
 	}
 	namespace = ""
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
@@ -113,7 +113,7 @@ func (p *parser) fields(v transform.Value, namespace, path string, depth int) ([
 		at := fmt.Sprintf("%s/fields/%d", path, i)
 		name, _ := item.Member("name")
 		if !isName(name.Text(), false) || seen[name.Text()] {
-			return nil, schemaFault(at, "%q is no name of a field, or stands twice", name.Text())
+			return nil, schemaFault(at, "%q is not the name of a field, or occurs twice", name.Text())
 		}
 		seen[name.Text()] = true
 		of, ok := item.Member("type")
@@ -140,7 +140,7 @@ func symbols(v transform.Value, path string) ([]string, error) {
 	for i, item := range list.Items() {
 		word := item.Text()
 		if item.Kind() != transform.KindString || !isName(word, false) || seen[word] {
-			return nil, schemaFault(fmt.Sprintf("%s/symbols/%d", path, i), "%q is no symbol, or stands twice", word)
+			return nil, schemaFault(fmt.Sprintf("%s/symbols/%d", path, i), "%q is not a symbol, or occurs twice", word)
 		}
 		seen[word] = true
 		words = append(words, word)

@@ -136,7 +136,7 @@ func sum(operands ...any) (total any, err error) {
 	total = 0
 	list := reflect.ValueOf(operands[0])
 	if list.Kind() != reflect.Slice {
-		return nil, fmt.Errorf("%s is no list", typeName(operands[0]))
+		return nil, fmt.Errorf("%s is not a list", typeName(operands[0]))
 	}
 	for i := range list.Len() {
 		if total, err = add(list.Index(i).Interface(), total); err != nil {
@@ -233,14 +233,14 @@ func toInt(operands ...any) (any, error) {
 	case string:
 		i, err := strconv.Atoi(x)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no whole number of 64 bits", strconv.Quote(shorten.Text(x)))
+			return nil, fmt.Errorf("%s is not a whole number of 64 bits", strconv.Quote(shorten.Text(x)))
 		}
 		return i, nil
 	}
 	if _, isWhole := operands[0].(Whole); isWhole {
 		return nil, errOverflow
 	}
-	return nil, fmt.Errorf("%s is no number", typeName(operands[0]))
+	return nil, fmt.Errorf("%s is not a number", typeName(operands[0]))
 }
 
 // slice cuts a text between characters, and a list between elements. A negative index counts from the end; nil is the
@@ -255,7 +255,7 @@ func slice(operands ...any) (any, error) {
 		case i == 1 && operand == nil:
 			at = math.MaxInt
 		default:
-			return nil, fmt.Errorf("a %s is no place to cut at", typeName(operand))
+			return nil, fmt.Errorf("a %s cannot be a place to cut at", typeName(operand))
 		}
 		if bounds[i] = at; isText {
 			bounds[i] = byteOf(text, at)

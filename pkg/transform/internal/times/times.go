@@ -63,7 +63,7 @@ func ParseFormat(format string) (Format, error) {
 		seen[name] = true
 		if name == "f" { // package time reads a fraction after the seconds by itself
 			if text := layout.String(); !strings.HasSuffix(text, "05.") && !strings.HasSuffix(text, "05,") {
-				return Format{}, errors.New("%f stands only after %S and a point or comma")
+				return Format{}, errors.New("%f must follow %S and a point or comma")
 			}
 			layout.WriteString("999999999")
 			continue
@@ -156,7 +156,7 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?
 // ParseRFC3339 reads a time of RFC 3339, section 5.6: with an offset of at most 23:59.
 func ParseRFC3339(text string) (time.Time, error) {
 	if !rfc3339.MatchString(text) {
-		return time.Time{}, fmt.Errorf("%w: %q is no time of RFC 3339", errFormat, text)
+		return time.Time{}, fmt.Errorf("%w: %q is not a time of RFC 3339", errFormat, text)
 	}
 	return time.Parse(time.RFC3339, text)
 }
