@@ -45,12 +45,12 @@ func (r *replaying) decide(ctx context.Context, st *states.Table, of *candidate)
 	if p.Do == plan.Leave {
 		return leave(p.Why), nil
 	}
-	target, why := r.service.target(ctx, l, r.to, st)
+	topic, why := r.service.target(ctx, l, r.to, st)
 	switch {
 	case why != "":
 		return leave(why), nil
-	case target.Name != p.Target:
-		return leave(fmt.Sprintf("it would go to %s, but the plan says %s: make a new plan", target.Name, p.Target)), nil
+	case topic.Name != p.Target:
+		return leave(fmt.Sprintf("it would go to %s, but the plan says %s: make a new plan", topic.Name, p.Target)), nil
 	}
 	if r.plan.To == "" && !r.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
 		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back anyway", p.Today.Code)), nil
@@ -73,11 +73,11 @@ func (r *replaying) decide(ctx context.Context, st *states.Table, of *candidate)
 				return leave(why), err
 			}
 		}
-		if why, err = r.overtaken(ctx, p, l, &target); err != nil || why != "" {
+		if why, err = r.overtaken(ctx, p, l, &topic); err != nil || why != "" {
 			return leave(why), err
 		}
 	}
-	return d, r.send(&d.staged, &target, value, p)
+	return d, r.send(&d.staged, &topic, value, p)
 }
 
 // change returns the change of state that the replay makes.
@@ -114,9 +114,9 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 	replays := l.Replays() + 1
 	if s.alone {
 		d.Next.ReprocessCount = replays
-		d.Record = r.to.origins.putBack(s.headers, to, &r.plan.Head, l, value)
+		d.Record = r.to.Origins.PutBack(s.headers, to, &r.plan.Head, l, value)
 	} else {
-		d.Record = r.to.reinjected(s.headers, op.ID, l, p.Force)
+		d.Record = r.to.Reinjected(s.headers, op.ID, l, p.Force)
 		if err := s.sign(d.Record); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/internal/replay/states"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 )
 
 // Execute puts the dead letters of a plan back. It checks each again: one whose state changed since the plan, or
@@ -32,7 +33,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		return Result{}, err
 	}
 	o.Wait = o.Wait || o.WatchGroup != ""
-	to, err := s.aimed(ctx, PlanOptions{To: p.To, MaxReplays: p.MaxReplays, KeepTimestamp: p.KeepTimestamp})
+	to, err := s.targets.Find(ctx, target.Options{To: p.To, MaxReplays: p.MaxReplays, KeepTimestamp: p.KeepTimestamp})
 	if err != nil {
 		return Result{}, err
 	}
@@ -83,7 +84,7 @@ func (s *Service) Owns(p *plan.Plan) error {
 type replaying struct {
 	execution
 	plan     *plan.Plan
-	to       destination
+	to       target.Destination
 	rewrite  *rewrite.Rewrite // nil does not change values
 	subject  bool             // the current transaction has compared the subject's latest schema with the plan
 	options  ExecuteOptions

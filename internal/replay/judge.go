@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -124,14 +125,14 @@ func verdictOf(err error) plan.Verdict {
 		return plan.Verdict{Passes: true}
 	}
 	f := classify.Of(err)
-	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: header.Clip(err.Error(), maxMessage)}
+	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: header.Clip(err.Error(), plan.MaxMessage)}
 }
 
 // asRecord returns the record that the consumer would read after a replay of the dead letter with the given value.
 func (s *Service) asRecord(ctx context.Context, l *deadletters.Letter, value []byte) *retrytopics.Record {
-	control := restored(l)
+	control := target.Restored(l)
 	return &retrytopics.Record{
-		Source: control.Source, Key: l.Key, Value: value, Headers: s.headers.back(l.Dialect, l.Content.Headers), Control: &control, Limits: s.outputLimits(ctx),
+		Source: control.Source, Key: l.Key, Value: value, Headers: s.headers.Apply(l.Dialect, l.Content.Headers), Control: &control, Limits: s.outputLimits(ctx),
 	}
 }
 
@@ -154,9 +155,6 @@ func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
 
 // outputLimits is the answer of the cluster. Its limits are nil if the cluster does not return them.
 type outputLimits struct{ limits *retrytopics.TopicLimits }
-
-// maxMessage bounds the message about one dead letter in a plan, in bytes.
-const maxMessage = 1024
 
 // try runs the mapping on a record and converts a panic to an error, as the consumer does (S4-15).
 func try(ctx context.Context, m *pipeline.Mapping, r *retrytopics.Record) (tried pipeline.Tried, err error) {

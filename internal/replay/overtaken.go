@@ -56,6 +56,9 @@ func (n *newer) value(l *deadletters.Letter, t *target.Topic, from header.Positi
 	return t.Compacted && l.Keyed() && n.values.Than(t.Name, l.KeyHash(), from, l.Control.SourceTimestamp)
 }
 
+// maxAges bounds the partitions whose order is checked. Anybody who can write to the DLQ can name any number of them.
+const maxAges = 1000
+
 // ages reports whether the dead letters lie in the DLQ in the order in which they were written to their sources. In
 // that order, none follows a younger one.
 type ages struct {
@@ -67,7 +70,7 @@ func (a *ages) add(source header.Position) {
 	offset := source.Offset
 	source.Offset = 0
 	before, known := a.youngest[source]
-	if a.mixed || known && offset < before || len(a.youngest) >= maxTargets {
+	if a.mixed || known && offset < before || len(a.youngest) >= maxAges {
 		a.mixed = true
 		return
 	}
@@ -110,14 +113,14 @@ func (n *newer) plan(l *deadletters.Letter, to string) {
 func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]map[int32]int64, doubt string, err error) {
 	p.newer = s.newerOf(p.states, nil)
 	p.newer.values.Keys = p.keys()
-	doubt = p.to.origins.doubt()
-	for _, topic := range p.to.origins.compacted() {
+	doubt = p.to.Origins.Doubt()
+	for _, topic := range p.to.Origins.Compacted() {
 		err := p.newer.read(ctx, topic)
 		switch {
 		case err != nil && p.head.Force == "":
 			return nil, "", fmt.Errorf("it is unknown which dead letters would hide newer data: %w", err)
 		case err != nil:
-			doubt = header.Clip(cmp.Or(doubt, err.Error()), maxMessage)
+			doubt = header.Clip(cmp.Or(doubt, err.Error()), plan.MaxMessage)
 		}
 	}
 	return p.newer.values.Ends, doubt, nil
@@ -145,13 +148,13 @@ func hides(topic string) string {
 }
 
 func leaveLine(line *plan.Letter, why string) {
-	line.Do, line.DuplicateOf, line.Why = plan.Leave, "", header.Clip(why, maxMessage)
+	line.Do, line.DuplicateOf, line.Why = plan.Leave, "", header.Clip(why, plan.MaxMessage)
 }
 
 // judge sets in the line of the nth dead letter of a plan whether the topic takes it, and what newer records of its
 // key mean.
 func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *deadletters.Letter, value []byte, n int) {
-	t := p.to.origins.target(ctx, line.Target)
+	t := p.to.Origins.Topic(ctx, line.Target)
 	if line.Do == plan.Duplicate {
 		p.judgeDuplicate(line, l, &t, n)
 		return
@@ -160,7 +163,7 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 	if line.Do != plan.Reinject {
 		return
 	}
-	if r := p.to.origins.putBack(s.headers, &t, &p.head, l, value); !t.Fits(r) {
+	if r := p.to.Origins.PutBack(s.headers, &t, &p.head, l, value); !t.Fits(r) {
 		leaveLine(line, fmt.Sprintf("topic %s does not accept a record of this size, even compressed (max.message.bytes)", t.Name))
 		return
 	}

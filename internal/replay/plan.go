@@ -39,9 +39,6 @@ type PlanOptions struct {
 	KeepTimestamp bool
 }
 
-// usualReplays is the default of PlanOptions.MaxReplays.
-const usualReplays = 3
-
 // Plan selects dead letters, runs today's transform on each, and records the results. If the filter names no statuses
 // and no IDs, it selects pending dead letters. A dead letter that is named by its ID and cannot be replayed is in the
 // plan with the action Leave. Only this process can execute the plan. The caller must close it.
@@ -66,7 +63,7 @@ func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOpti
 type planning struct {
 	*choice
 	head       plan.Head
-	to         destination
+	to         target.Destination
 	letters    []planned     // by place
 	duplicates map[int]int   // by place of a dead letter that can go back: place of the dead letter with the same content that goes back instead (see duplicatesOf)
 	ids        states.IDList // of dead letters that can go back
@@ -89,7 +86,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := cmp.Or(f.Check(), operation.CheckActor(o.By), operation.CheckID(o.ID), s.checkForce(o.Force, o.To)); err != nil {
 		return nil, err
 	}
-	to, err := s.aimed(ctx, o)
+	to, err := s.targets.Find(ctx, target.Options{To: o.To, Origins: o.Origins, MaxReplays: o.MaxReplays, KeepTimestamp: o.KeepTimestamp})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +117,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		}
 	}
 	if s.alone {
-		p.head.MaxReplays = to.origins.maxReplays
+		p.head.MaxReplays = to.Origins.MaxReplays
 		p.head.Seen, p.head.Doubt, err = s.seeNewer(ctx, p)
 	} else {
 		p.head.Doubt = p.newest.doubt
@@ -153,7 +150,7 @@ func (s *Service) find(ctx context.Context, p *planning, f deadletters.Filter) (
 		return err
 	}
 	p.duplicates = duplicatesOf(p.letters)
-	p.newest, err = s.newestFor(ctx, p.keys(), p.to.elsewhere)
+	p.newest, err = s.newestFor(ctx, p.keys(), p.to.Elsewhere)
 	return err
 }
 
@@ -223,7 +220,7 @@ const maxNamed = 512
 
 // line decides about a dead letter. duplicateOf is the dead letter of the same content that goes back in the same plan,
 // or "".
-func (s *Service) line(ctx context.Context, l *deadletters.Letter, to destination, st *states.Table, duplicateOf string) plan.Letter {
+func (s *Service) line(ctx context.Context, l *deadletters.Letter, to target.Destination, st *states.Table, duplicateOf string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: header.Clip(l.Control.ErrorCode, maxNamed), FeatureID: header.Clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
@@ -235,7 +232,7 @@ func (s *Service) line(ctx context.Context, l *deadletters.Letter, to destinatio
 	target, why := s.target(ctx, l, to, st)
 	p.Target = target.Name
 	if why != "" {
-		p.Do, p.Why, p.Overtaken = plan.Leave, header.Clip(why, maxMessage), state.Status == deadletters.Superseded
+		p.Do, p.Why, p.Overtaken = plan.Leave, header.Clip(why, plan.MaxMessage), state.Status == deadletters.Superseded
 		return p
 	}
 	if other, ok := st.SameContent(l); ok {
@@ -256,12 +253,12 @@ func millis(t time.Time) int64 {
 
 // target returns why a dead letter cannot go back (see unfit). For a DLQ without a pipeline it also returns the topic
 // that the dead letter goes to.
-func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *states.Table) (t target.Topic, why string) {
-	if why := s.unfit(l, to.elsewhere, st); why != "" || !s.alone {
+func (s *Service) target(ctx context.Context, l *deadletters.Letter, to target.Destination, st *states.Table) (t target.Topic, why string) {
+	if why := s.unfit(l, to.Elsewhere, st); why != "" || !s.alone {
 		return t, why
 	}
 	state, _ := st.Of(l.ID) // unfit has checked the error
-	return to.origins.of(ctx, l, max(l.Control.ReplayCount, state.ReprocessCount))
+	return to.Origins.Of(ctx, l, max(l.Control.ReplayCount, state.ReprocessCount))
 }
 
 // unfit returns why a dead letter cannot be replayed into the source topic (an empty to) or another one, or "". It

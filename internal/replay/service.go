@@ -23,6 +23,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/statestore"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/internal/replay/transaction"
 )
 
@@ -48,7 +49,7 @@ type Service struct {
 	mapping *pipeline.Mapping
 	// fingerprint is that of mapping. A service does not reread reference sets, so it is computed once: it hashes their keys.
 	fingerprint func() (string, error)
-	headers     headerRules
+	headers     target.HeaderRules
 	alone       bool // see Options
 	dialect     dialects.Dialect
 	log         *slog.Logger
@@ -62,6 +63,7 @@ type Service struct {
 	states  *states.Reader
 	jobs    *jobs.Registry
 	writing *transaction.Config
+	targets *target.Finder
 
 	batchLetters int // see the constant
 
@@ -92,7 +94,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: target.NewHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
 		batchLetters: batchLetters,
 	}
@@ -103,6 +105,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	now := func() time.Time { return s.now() }
 	s.states = &states.Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: now}
 	s.jobs = jobs.New(s.store, s.log, now, hostName())
+	s.targets = &target.Finder{Config: cfg, Client: client, Alone: o.Alone, Now: now}
 	s.writing = transaction.NewConfig(s.store, s.states, cfg.Source.Topic, s.maxValue(), s.log)
 	s.indexOptions = o.Index
 	s.indexOptions.Alone, s.indexOptions.Dialect, s.indexOptions.Now = o.Alone, o.Dialect, s.now

@@ -24,6 +24,9 @@ func Actions() []Action { return []Action{Reinject, Duplicate, Leave} }
 // Valid reports whether a is one of [Actions].
 func (a Action) Valid() bool { return slices.Contains(Actions(), a) }
 
+// MaxMessage bounds the message about one dead letter, in bytes.
+const MaxMessage = 1024
+
 // Verdict is the result of today's transform for a dead letter: decoding, the gates and the mapping. It does not
 // include the remote steps that follow in the consumer.
 type Verdict struct {

@@ -1,4 +1,4 @@
-package replay
+package target
 
 import (
 	"regexp"
@@ -12,15 +12,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// headerRules select the headers that go back with a dead letter unchanged (replayer.headers of the pipeline file).
-// They never select Switchback's own control headers; [restored] writes the needed ones anew.
-type headerRules struct {
+// HeaderRules select the headers that go back with a dead letter unchanged (replayer.headers of the pipeline file).
+// They never select Switchback's own control headers; [Restored] writes the needed ones anew.
+type HeaderRules struct {
 	names       map[string]bool  // full names to keep
 	keep, strip []*regexp.Regexp // patterns; keep has those with a star only
 }
 
-func newHeaderRules(c config.ReplayerHeaders) headerRules {
-	h := headerRules{names: map[string]bool{}}
+// NewHeaderRules compiles the rules of a pipeline file.
+func NewHeaderRules(c config.ReplayerHeaders) HeaderRules {
+	h := HeaderRules{names: map[string]bool{}}
 	for _, text := range c.Keep {
 		if strings.Contains(text, "*") {
 			h.keep = append(h.keep, pattern(text))
@@ -39,9 +40,9 @@ func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + "$")
 }
 
-// back returns the headers that go back with a dead letter of a dialect, in their order and with their duplicates.
+// Apply returns the headers that go back with a dead letter of a dialect, in their order and with their duplicates.
 // The caller owns the result.
-func (h headerRules) back(d dialects.Dialect, headers []kgo.RecordHeader) []kgo.RecordHeader {
+func (h HeaderRules) Apply(d dialects.Dialect, headers []kgo.RecordHeader) []kgo.RecordHeader {
 	out := make([]kgo.RecordHeader, 0, len(headers))
 	for _, header := range headers {
 		if h.keeps(d, header.Key) {
@@ -55,7 +56,7 @@ func (h headerRules) back(d dialects.Dialect, headers []kgo.RecordHeader) []kgo.
 // wrote the dead letter do not go back either: the framework would continue its count or write the header twice. Some
 // of them have names that a producer may also use, such as source_…; a header that keep names in full is taken for
 // the producer's.
-func (h headerRules) keeps(d dialects.Dialect, name string) bool {
+func (h HeaderRules) keeps(d dialects.Dialect, name string) bool {
 	matches := func(p *regexp.Regexp) bool { return p.MatchString(name) }
 	switch {
 	case header.IsControl(name), slices.ContainsFunc(h.strip, matches):
