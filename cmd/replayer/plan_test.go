@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -243,7 +243,7 @@ func TestShow_S4_6_whatTheDeployedMappingSays(t *testing.T) {
 	show := []string{"show", "-c", "pipeline.yaml", "0-90-dddddddd"}
 	verdict := func() (r struct {
 		Today    plan.Verdict
-		Deployed []replay.DeployedVerdict
+		Deployed []dryrun.DeployedVerdict
 	}) {
 		d.want(cli.ExitDone, append(show, "-o", "json")...).decode(&r)
 		return r

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -272,7 +273,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	if written := a.writeResult(p, result); written != nil && err == nil {
 		err = written
 	}
-	if _, stopped := errors.AsType[*replay.StopError](err); stopped || errors.Is(err, replay.ErrRegistry) {
+	if _, stopped := errors.AsType[*replay.StopError](err); stopped || errors.Is(err, dryrun.ErrRegistry) {
 		command := o.ContinueCommand(p.Letters)
 		fmt.Fprintf(a.env.Err, "Once the cause is fixed, continue with the rest, and with what failed%s:\n  %s\n", counting(command), command)
 	}

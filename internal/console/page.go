@@ -25,7 +25,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/status"
@@ -154,7 +154,7 @@ func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 	out.Fresh, out.Letter, out.State = of.Fresh, &of.Letter, c.state(ctx)
 	out.Shape, out.Repaired = shapeOf(of.Letter.Feature), shapeOf(of.Letter.Repaired)
 	if of.Letter.Value != nil {
-		out.Value = mark(*of.Letter.Value, cmp.Or(of.Letter.Refused, &replay.Refused{}).Path)
+		out.Value = mark(*of.Letter.Value, cmp.Or(of.Letter.Refused, &dryrun.Refused{}).Path)
 	}
 	return out, nil
 }

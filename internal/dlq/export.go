@@ -89,7 +89,7 @@ func (s *Service) feature(ctx context.Context, format Format, l *deadletters.Let
 	}
 	var feature []byte
 	if l.HoldsValue() && l.Content.Value != nil {
-		feature, _ = s.letters.Decoded(ctx, l.Content) // the dead letter's own error says why not
+		feature, _ = s.letters.DryRun().Decoded(ctx, l.Content) // the dead letter's own error says why not
 	}
 	if feature == nil {
 		n.NoPlace++

@@ -193,7 +193,7 @@ func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Gr
 	counts := map[Value]int{}
 	err := s.Contents(ctx, q, func(l deadletters.Letter) error {
 		v.Asked++
-		if r := s.letters.Refused(ctx, l); r != nil && r.Value != "" && string(r.Code) == g.Code {
+		if r := s.letters.DryRun().Refused(ctx, l); r != nil && r.Value != "" && string(r.Code) == g.Code {
 			v.Known++
 			counts[Value{Path: r.Path, Text: r.Value}]++
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -218,9 +218,9 @@ type DetailJSON struct {
 	Text        json.RawMessage    `json:"value_text,omitempty"` // of a DLQ without a pipeline: an Avro value as JSON
 	DecodeError string             `json:"decode_error,omitempty"`
 	Today       *plan.Verdict      `json:"today"`             // null for a dead letter that is gone, and without a pipeline
-	Refused     *replay.Refused    `json:"refused,omitempty"` // of today, if that is a value or a place
+	Refused     *dryrun.Refused    `json:"refused,omitempty"` // of today, if that is a value or a place
 	// Deployed is what mappings of running instances make of it that differ from the one of the pipeline file.
-	Deployed      []replay.DeployedVerdict `json:"deployed,omitempty"`
+	Deployed      []dryrun.DeployedVerdict `json:"deployed,omitempty"`
 	DeployedError string                   `json:"deployed_error,omitempty"` // why that is not known
 	Hops          []audit.Event            `json:"hops"`
 	HopsError     string                   `json:"hops_error,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 )
 
 // slack is the largest difference between the clocks of the writers of audit events.
@@ -19,12 +19,12 @@ const slack = time.Minute
 
 // Detail is everything about one letter.
 type Detail struct {
-	replay.Detail
+	dryrun.Detail
 
 	Unasked bool   // there is no pipeline whose transform could be asked: nothing is known of the feature either
 	Text    []byte // of a DLQ without a pipeline: the value as JSON, if it names a known registry schema; otherwise nil
 	// Deployed is what other mappings that instances run make of it; nil if they all run the one of the pipeline file.
-	Deployed    []replay.DeployedVerdict
+	Deployed    []dryrun.DeployedVerdict
 	DeployedErr error // why that is unknown
 
 	Unheld  string        // why the dead letter's value is not shown and was not judged; empty if it was
@@ -65,11 +65,11 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 		out.Letter = page[0]
 	case s.alone:
 		out.Letter, out.Unasked = page[0], true
-		out.Text, out.Decode = s.letters.Text(ctx, page[0].Content.Value)
+		out.Text, out.Decode = s.letters.DryRun().Text(ctx, page[0].Content.Value)
 	default:
-		out.Detail = s.letters.Judge(ctx, page[0])
+		out.Detail = s.letters.DryRun().Judge(ctx, page[0])
 		if !s.foreign {
-			out.Deployed, out.DeployedErr = s.letters.Deployed(ctx, page[0])
+			out.Deployed, out.DeployedErr = s.letters.DryRun().Deployed(ctx, page[0])
 		}
 	}
 	out.Hops, out.HopsErr = s.hops(ctx, &letter)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/states"
@@ -114,9 +115,9 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 	replays := l.Replays() + 1
 	if s.alone {
 		d.Next.ReprocessCount = replays
-		d.Record = r.to.Origins.PutBack(s.headers, to, &r.plan.Head, l, value)
+		d.Record = r.to.Origins.PutBack(s.dryRun.Headers, to, &r.plan.Head, l, value)
 	} else {
-		d.Record = r.to.Reinjected(s.headers, op.ID, l, p.Force)
+		d.Record = r.to.Reinjected(s.dryRun.Headers, op.ID, l, p.Force)
 		if err := s.sign(d.Record); err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 		d.Event.Force = op.Force
 		d.Event.Message += ", forced: it may overwrite newer data"
 	}
-	if p.Becomes != "" && p.Shape != unchanged {
+	if p.Becomes != "" && p.Shape != dryrun.Unchanged {
 		d.Event.After = p.Becomes
 		d.Event.Message += ", rewritten: " + p.Shape
 	}

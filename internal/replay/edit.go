@@ -61,7 +61,7 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 	return s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
 		e := s.edited(ctx, l, o, chosen.states)
 		if e.Why == "" {
-			verdict, _ := s.judge(ctx, l, e.value)
+			verdict, _ := s.dryRun.Verdict(ctx, l, e.value)
 			e.Today = &verdict
 		}
 		return fn(e)
@@ -113,17 +113,17 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 	if e.Why = why; why != "" {
 		return e
 	}
-	made, err := s.remake(ctx, o.Rewrite, l)
+	made, err := s.dryRun.Rewrite(ctx, o.Rewrite, l)
 	switch {
 	case err != nil:
 		why = err.Error()
-	case len(made.changes) == 0:
+	case len(made.Changes) == 0:
 		why = "the edit changes nothing"
 	}
 	if e.Why = why; why != "" {
 		return e
 	}
-	e.Changes, e.More, e.shape, e.value = made.changes, made.more, shapeOf(made), made.value
+	e.Changes, e.More, e.shape, e.value = made.Changes, made.More, made.Shape(), made.Value
 	identity := s.mapping.Identify(ctx, l.Key, header.ProducerHeaders(l.Content.Headers), e.value)
 	e.After = identity.ContentHash
 	e.control = l.Control

@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
@@ -176,7 +177,7 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 		expect.That(t, o.Shape != "/status" || o.Change == `/status: "open" -> "OPEN"`, "example %q", o.Change)
 	}
 	sum := p.Summary()
-	expect.That(t, sum.Reinject == 3 && sum.Left == 2 && shapes["/status"] == 2 && shapes[unchanged] == 1, "%+v, shapes %v", sum, shapes)
+	expect.That(t, sum.Reinject == 3 && sum.Left == 2 && shapes["/status"] == 2 && shapes[dryrun.Unchanged] == 1, "%+v, shapes %v", sum, shapes)
 	before := w.values(dlt)
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("enum renamed")})
 	must.That(t, err == nil && r.Reinjected == 3 && r.Left == 2, "%+v, %v", r, err)

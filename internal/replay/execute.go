@@ -37,7 +37,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err != nil {
 		return Result{}, err
 	}
-	rewrite, err := s.rewriteOf(p.Rewrite)
+	rewrite, err := s.dryRun.Compile(p.Rewrite)
 	if err != nil {
 		return Result{}, err
 	}

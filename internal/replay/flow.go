@@ -29,7 +29,7 @@ func (s *Service) Flow(ctx context.Context) (*Flow, error) {
 		return nil, err
 	}
 	out := new(Flow)
-	if out.Mapping, err = s.fingerprint(); err != nil {
+	if out.Mapping, err = s.dryRun.Fingerprint(); err != nil {
 		return nil, err
 	}
 	if out.Flow, err = status.GatherFlow(ctx, s.cfg, kadm.NewClient(s.client), view); err != nil {
@@ -42,7 +42,7 @@ func (s *Service) Flow(ctx context.Context) (*Flow, error) {
 // or has no mapping, it compares the mapping of the pipeline file. The running instances judge the replayed records,
 // not this process.
 func (s *Service) Mappings(ctx context.Context, p *plan.Plan) (status.MappingComparison, error) {
-	own, err := s.fingerprint()
+	own, err := s.dryRun.Fingerprint()
 	if err != nil {
 		return status.MappingComparison{}, err
 	}

@@ -132,11 +132,11 @@ func (n *newer) order(line *plan.Letter, l *deadletters.Letter, t *target.Topic,
 	sent, planned := n.letters(l, t.Name)
 	switch {
 	case t.Compacted && planned:
-		leaveLine(line, fmt.Sprintf("topic %s is compacted, and a younger dead letter of its key goes back there before it", t.Name))
+		line.Leave(fmt.Sprintf("topic %s is compacted, and a younger dead letter of its key goes back there before it", t.Name))
 	case t.Compacted && (value || sent) && force:
 		line.Force, line.Today.Superseded = true, true
 	case t.Compacted && (value || sent):
-		leaveLine(line, hides(t.Name))
+		line.Leave(hides(t.Name))
 	default:
 		line.Reversed = sent || planned
 	}
@@ -145,10 +145,6 @@ func (n *newer) order(line *plan.Letter, l *deadletters.Letter, t *target.Topic,
 // hides returns why a dead letter with a newer value of its key is left.
 func hides(topic string) string {
 	return fmt.Sprintf("topic %s is compacted and has a newer value of its key, which it would hide; --force-version sends it anyway", topic)
-}
-
-func leaveLine(line *plan.Letter, why string) {
-	line.Do, line.DuplicateOf, line.Why = plan.Leave, "", header.Clip(why, plan.MaxMessage)
 }
 
 // judge sets in the line of the nth dead letter of a plan whether the topic takes it, and what newer records of its
@@ -163,8 +159,8 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 	if line.Do != plan.Reinject {
 		return
 	}
-	if r := p.to.Origins.PutBack(s.headers, &t, &p.head, l, value); !t.Fits(r) {
-		leaveLine(line, fmt.Sprintf("topic %s does not accept a record of this size, even compressed (max.message.bytes)", t.Name))
+	if r := p.to.Origins.PutBack(s.dryRun.Headers, &t, &p.head, l, value); !t.Fits(r) {
+		line.Leave(fmt.Sprintf("topic %s does not accept a record of this size, even compressed (max.message.bytes)", t.Name))
 		return
 	}
 	if p.ages.mixed { // otherwise none follows a younger one, and a million keys need no memory
@@ -181,7 +177,7 @@ func (p *planning) judgeDuplicate(line *plan.Letter, l *deadletters.Letter, t *t
 	from := l.Control.Source
 	from.Offset = p.letters[other].source
 	if p.newer.value(l, t, from) {
-		leaveLine(line, hides(t.Name))
+		line.Leave(hides(t.Name))
 	}
 }
 

@@ -90,14 +90,11 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err != nil {
 		return nil, err
 	}
-	if err := s.findSubject(ctx, &o.Rewrite); err != nil {
-		return nil, err
-	}
-	if err := s.findLike(ctx, &o.Rewrite); err != nil {
+	if err := s.dryRun.Resolve(ctx, &o.Rewrite); err != nil {
 		return nil, err
 	}
 	p := &planning{to: to}
-	if p.rewrite, err = s.rewriteOf(o.Rewrite); err != nil {
+	if p.rewrite, err = s.dryRun.Compile(o.Rewrite); err != nil {
 		return nil, err
 	}
 	passedOver := len(f.Statuses) == 0 && len(f.IDs) == 0
@@ -121,7 +118,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		p.head.Seen, p.head.Doubt, err = s.seeNewer(ctx, p)
 	} else {
 		p.head.Doubt = p.newest.doubt
-		p.head.Mapping, err = s.fingerprint()
+		p.head.Mapping, err = s.dryRun.Fingerprint()
 	}
 	return p, err
 }
@@ -179,12 +176,12 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 				return err
 			}
 			if why != "" {
-				leaveLine(&line, why)
+				line.Leave(why)
 			}
 		}
 		value := l.Content.Value
 		if line.Do == plan.Reinject && p.rewrite != nil {
-			if value, err = s.foretell(ctx, p.rewrite, &line, l); err != nil {
+			if value, err = s.dryRun.Predict(ctx, p.rewrite, &line, l); err != nil {
 				return err
 			}
 		}
@@ -205,7 +202,7 @@ func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l
 		return
 	}
 	var tried pipeline.Tried
-	line.Today, tried = s.judge(ctx, l, l.Content.Value)
+	line.Today, tried = s.dryRun.Verdict(ctx, l, l.Content.Value)
 	if p.head.To != "" {
 		return
 	}

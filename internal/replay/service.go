@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/user"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/replay/dryrun"
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/statestore"
@@ -47,27 +47,23 @@ type Service struct {
 	opts    []kgo.Opt
 	client  *kgo.Client
 	mapping *pipeline.Mapping
-	// fingerprint is that of mapping. A service does not reread reference sets, so it is computed once: it hashes their keys.
-	fingerprint func() (string, error)
-	headers     target.HeaderRules
-	alone       bool // see Options
-	dialect     dialects.Dialect
-	log         *slog.Logger
-	by          string // default operator
-	user        string // user of the operating system, and the machine
-	now         func() time.Time
-	keys        proof.Keyring // set by openKeys
-	given       []proof.Key   // keys from the environment; nil if the control topic has them
+	alone   bool // see Options
+	dialect dialects.Dialect
+	log     *slog.Logger
+	by      string // default operator
+	user    string // user of the operating system, and the machine
+	now     func() time.Time
+	keys    proof.Keyring // set by openKeys
+	given   []proof.Key   // keys from the environment; nil if the control topic has them
 
 	store   *statestore.Store
 	states  *states.Reader
 	jobs    *jobs.Registry
 	writing *transaction.Config
 	targets *target.Finder
+	dryRun  *dryrun.Runner
 
 	batchLetters int // see the constant
-
-	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
 
 	indexOptions dlqindex.Options
 	opening      sync.Mutex      // guards index
@@ -94,7 +90,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, fingerprint: sync.OnceValues(mapping.Fingerprint), headers: target.NewHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, alone: o.Alone, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
 		batchLetters: batchLetters,
 	}
@@ -105,6 +101,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	now := func() time.Time { return s.now() }
 	s.states = &states.Reader{Store: s.store, Client: client, DLQ: s.reading(), DeadLetters: cfg.DeadLetters, Now: now}
 	s.jobs = jobs.New(s.store, s.log, now, hostName())
+	s.dryRun = dryrun.New(cfg, opts, client, mapping, o.Alone, s.log)
 	s.targets = &target.Finder{Config: cfg, Client: client, Alone: o.Alone, Now: now}
 	s.writing = transaction.NewConfig(s.store, s.states, cfg.Source.Topic, s.maxValue(), s.log)
 	s.indexOptions = o.Index
@@ -125,6 +122,9 @@ func (s *Service) Index(ctx context.Context) (*dlqindex.Index, error) {
 	}
 	return index, err
 }
+
+// DryRun predicts what replays do with dead letters.
+func (s *Service) DryRun() *dryrun.Runner { return s.dryRun }
 
 // maxValue returns the largest value that is read into memory, in bytes. The pipeline processes no larger ones.
 func (s *Service) maxValue() int { return max(kafka.MaxValue, s.cfg.Source.MaxRecordBytes) }

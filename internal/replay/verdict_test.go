@@ -94,7 +94,7 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	}
 	want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}
 	expect.That(t, maps.Equal(got, want), "got %v, want %v", got, want)
-	d := s.Judge(w.ctx(), deadletters.Decode(structured, true))
+	d := s.DryRun().Judge(w.ctx(), deadletters.Decode(structured, true))
 	expect.That(t, d.Decode == nil && string(d.Feature) == feature && d.Verdict.Passes, "got %s, %+v", d.Feature, d)
 }
 
@@ -195,9 +195,11 @@ func TestOutputLimits_S4_8_holdNoOtherCallUp(t *testing.T) {
 	w := parallel(t)
 	gate := &gatedAnswers{key: int16(kmsg.DescribeConfigs), asked: make(chan struct{}), open: make(chan struct{})}
 	s := w.service(kgo.WithHooks(gate))
+	l := partLetter(1, 10)
+	l.Content = &deadletters.Content{Value: []byte("{}")}
 	first := make(chan struct{})
 	go func() {
-		s.outputLimits(w.ctx())
+		s.DryRun().Verdict(w.ctx(), l, l.Content.Value)
 		close(first)
 	}()
 	<-gate.asked
@@ -205,7 +207,7 @@ func TestOutputLimits_S4_8_holdNoOtherCallUp(t *testing.T) {
 	cancel()
 	second := make(chan struct{})
 	go func() {
-		s.outputLimits(interrupted)
+		s.DryRun().Verdict(interrupted, l, l.Content.Value)
 		close(second)
 	}()
 	select {

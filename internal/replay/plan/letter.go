@@ -104,3 +104,8 @@ func (l *Letter) check() error {
 	}
 	return nil
 }
+
+// Leave makes a replay leave the dead letter, for a reason.
+func (l *Letter) Leave(why string) {
+	l.Do, l.DuplicateOf, l.Why = Leave, "", header.Clip(why, MaxMessage)
+}

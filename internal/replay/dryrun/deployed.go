@@ -1,4 +1,4 @@
-package replay
+package dryrun
 
 import (
 	"context"
@@ -30,12 +30,12 @@ const maxDeployed = 4
 // Deployed returns what the mappings of running instances make of a dead letter, as far as they differ from the mapping
 // of the pipeline file. The letter must have its content. It needs the instances to have published their pipeline file,
 // and the files that it names to have the same content here.
-func (s *Service) Deployed(ctx context.Context, letter deadletters.Letter) ([]DeployedVerdict, error) {
-	own, err := s.fingerprint()
+func (d *Runner) Deployed(ctx context.Context, letter deadletters.Letter) ([]DeployedVerdict, error) {
+	own, err := d.Fingerprint()
 	if err != nil {
 		return nil, err
 	}
-	group, err := kafka.DescribeGroup(ctx, kadm.NewClient(s.client), s.cfg.Source.Group)
+	group, err := kafka.DescribeGroup(ctx, kadm.NewClient(d.Client), d.Config.Source.Group)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) Deployed(ctx context.Context, letter deadletters.Letter) ([]De
 	if len(others) == 0 {
 		return nil, nil
 	}
-	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
+	view, err := control.Read(ctx, d.Opts, d.Config.Topics.Control)
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,15 @@ func (s *Service) Deployed(ctx context.Context, letter deadletters.Letter) ([]De
 		o := &others[i]
 		published, known := view.Mappings[o.Mapping]
 		if !known {
-			o.Unknown = s.cfg.Topics.Control + " does not have their pipeline file: they could not write it (their log says why), or it was removed since they started"
+			o.Unknown = d.Config.Topics.Control + " does not have their pipeline file: they could not write it (their log says why), or it was removed since they started"
 			continue
 		}
-		mapping, err := s.mappingOf(ctx, o.Mapping, published)
+		mapping, err := d.mappingOf(ctx, o.Mapping, published)
 		if err != nil {
 			o.Unknown = err.Error()
 			continue
 		}
-		_, err = try(ctx, mapping, s.asRecord(ctx, &letter, letter.Content.Value))
+		_, err = try(ctx, mapping, d.asRecord(ctx, &letter, letter.Content.Value))
 		verdict := verdictOf(err)
 		o.Verdict = &verdict
 	}
@@ -87,8 +87,8 @@ func otherMappings(c status.MappingComparison) []DeployedVerdict {
 
 // mappingOf compiles a published mapping with the files of this process. The result has the given fingerprint;
 // otherwise it is not the mapping that the instances run, and mappingOf returns an error that says why it cannot be.
-func (s *Service) mappingOf(ctx context.Context, fingerprint string, published control.Mapping) (*pipeline.Mapping, error) {
-	cfg, err := s.cfg.Judging([]byte(published.File))
+func (d *Runner) mappingOf(ctx context.Context, fingerprint string, published control.Mapping) (*pipeline.Mapping, error) {
+	cfg, err := d.Config.Judging([]byte(published.File))
 	if err != nil {
 		return nil, fmt.Errorf("the pipeline file of the instances cannot be used here: %w", err)
 	}

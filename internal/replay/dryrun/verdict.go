@@ -1,4 +1,4 @@
-package replay
+package dryrun
 
 import (
 	"bytes"
@@ -29,47 +29,47 @@ type Detail struct {
 }
 
 // Judge decodes a dead letter that has its content, runs today's transform on it, and returns the results.
-func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
+func (d *Runner) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 	content := letter.Content
-	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, content.Value))
-	d := Detail{Letter: letter, Verdict: verdictOf(err), Refused: refusedBy(err)}
+	_, err := try(ctx, d.Mapping, d.asRecord(ctx, &letter, content.Value))
+	out := Detail{Letter: letter, Verdict: verdictOf(err), Refused: refusedBy(err)}
 	if content.Value == nil {
-		return d
+		return out
 	}
-	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(content.Headers), content.Value)
+	opened, err := d.Mapping.Open(ctx, header.ProducerHeaders(content.Headers), content.Value)
 	if err == nil {
-		d.Feature, err = s.geoJSON(&opened)
+		out.Feature, err = d.geoJSON(&opened)
 	}
-	d.Decode = err
-	if d.Feature != nil && opened.Feature != nil { // a collection is shown as it is
-		d.Repaired, _ = s.mapping.Repaired(ctx, opened.Feature) // the verdict contains the error
+	out.Decode = err
+	if out.Feature != nil && opened.Feature != nil { // a collection is shown as it is
+		out.Repaired, _ = d.Mapping.Repaired(ctx, opened.Feature) // the verdict contains the error
 	}
-	return d
+	return out
 }
 
 // Decoded returns the decoded feature as GeoJSON, before any mapping. It returns nil for a delete.
-func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
-	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
+func (d *Runner) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
+	opened, err := d.Mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
 	if err != nil {
 		return nil, err
 	}
-	return s.geoJSON(&opened)
+	return d.geoJSON(&opened)
 }
 
 // geoJSON encodes a decoded record as GeoJSON. It returns nil for a delete.
-func (s *Service) geoJSON(opened *envelope.Content) ([]byte, error) {
+func (d *Runner) geoJSON(opened *envelope.Content) ([]byte, error) {
 	if opened.Delete {
 		return nil, nil
 	}
 	if opened.Features == nil {
-		return s.mapping.GeoJSON(opened.Feature)
+		return d.Mapping.GeoJSON(opened.Feature)
 	}
 	if err := opened.Unread(); err != nil {
 		return nil, err
 	}
 	var all [][]byte
 	for _, f := range opened.Features {
-		one, err := s.mapping.GeoJSON(f)
+		one, err := d.Mapping.GeoJSON(f)
 		if err != nil {
 			return nil, err
 		}
@@ -88,11 +88,11 @@ type Refused struct {
 
 // Refused returns the part of a dead letter that today's transform refuses. The letter must have its content. Refused
 // returns nil if the letter passes, or if the reason has no location in the feature.
-func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) *Refused {
+func (d *Runner) Refused(ctx context.Context, letter deadletters.Letter) *Refused {
 	if letter.Content == nil {
 		return nil
 	}
-	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, letter.Content.Value))
+	_, err := try(ctx, d.Mapping, d.asRecord(ctx, &letter, letter.Content.Value))
 	return refusedBy(err)
 }
 
@@ -112,10 +112,10 @@ func refusedBy(err error) *Refused {
 	return r
 }
 
-// judge runs the gates and the mapping of the pipeline on the record that a replay would produce for a dead letter
+// Verdict runs the gates and the mapping of the pipeline on the record that a replay would produce for a dead letter
 // with the given value.
-func (s *Service) judge(ctx context.Context, l *deadletters.Letter, value []byte) (plan.Verdict, pipeline.Tried) {
-	tried, err := try(ctx, s.mapping, s.asRecord(ctx, l, value))
+func (d *Runner) Verdict(ctx context.Context, l *deadletters.Letter, value []byte) (plan.Verdict, pipeline.Tried) {
+	tried, err := try(ctx, d.Mapping, d.asRecord(ctx, l, value))
 	return verdictOf(err), tried
 }
 
@@ -129,27 +129,27 @@ func verdictOf(err error) plan.Verdict {
 }
 
 // asRecord returns the record that the consumer would read after a replay of the dead letter with the given value.
-func (s *Service) asRecord(ctx context.Context, l *deadletters.Letter, value []byte) *retrytopics.Record {
+func (d *Runner) asRecord(ctx context.Context, l *deadletters.Letter, value []byte) *retrytopics.Record {
 	control := target.Restored(l)
 	return &retrytopics.Record{
-		Source: control.Source, Key: l.Key, Value: value, Headers: s.headers.Apply(l.Dialect, l.Content.Headers), Control: &control, Limits: s.outputLimits(ctx),
+		Source: control.Source, Key: l.Key, Value: value, Headers: d.Headers.Apply(l.Dialect, l.Content.Headers), Control: &control, Limits: d.outputLimits(ctx),
 	}
 }
 
 // outputLimits returns the limits of the output topic, or nil if the cluster does not return them. It asks the
 // cluster until it has one answer; concurrent calls do not wait for each other.
-func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
-	if known := s.limits.Load(); known != nil {
+func (d *Runner) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
+	if known := d.limits.Load(); known != nil {
 		return known.limits
 	}
-	limits, err := retrytopics.ReadLimits(ctx, s.client, s.cfg.Output.Topic)
+	limits, err := retrytopics.ReadLimits(ctx, d.Client, d.Config.Output.Topic)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "the limits of the output topic are unknown; the dry run does not check the sizes of outputs", "topic", s.cfg.Output.Topic, "error", err)
+		d.Log.WarnContext(ctx, "the limits of the output topic are unknown; the dry run does not check the sizes of outputs", "topic", d.Config.Output.Topic, "error", err)
 	}
-	s.limits.Store(&outputLimits{limits})
+	d.limits.Store(&outputLimits{limits})
 	return limits
 }
 
