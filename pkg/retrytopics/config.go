@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Config configures an Engine. Brokers (or Client.Options with seed brokers), Source, Group and Handler are mandatory;
-// everything else has a default. New reports every fault of a Config at once.
+// Config configures an engine. Brokers (or Client.Options with seed brokers), Source, Group and Handler are mandatory;
+// everything else has a default. Complete, and so engine.New, reports every fault of a Config at once.
 type Config struct {
 	Brokers []string // seed brokers, host:port
 	Source  string   // topic to consume

@@ -86,7 +86,7 @@ func (c Config) topicFaults() []error {
 	}{
 		{"Ordering.StateTopic", c.Ordering.StateTopic, true},
 		{"Dedupe.LedgerTopic", c.Dedupe.LedgerTopic, c.Dedupe.On()},
-		{"Journal.Trail.HeadTopic", c.Journal.HashChain.HeadTopic, c.Journal.HashChain.On()},
+		{"Journal.HashChain.HeadTopic", c.Journal.HashChain.HeadTopic, c.Journal.HashChain.On()},
 	} {
 		if t.used && t.topic != "" {
 			add(names[t.topic] != "", "%s and %s are the same topic %q", names[t.topic], t.what, t.topic)

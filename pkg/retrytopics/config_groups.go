@@ -39,7 +39,7 @@ type Membership struct {
 	// An instance that crashes and comes back under its name gets its partitions at once in any case.
 	Static bool
 	// Announce returns text about this instance for everybody who describes the group: at most a few hundred bytes, as
-	// the user data of its membership. The engine calls it at each join, see [Engine.Rejoin]. Defaults to nothing.
+	// the user data of its membership. The engine calls it at each join, see engine.Engine.Rejoin. Defaults to nothing.
 	Announce func() []byte
 	Session  time.Duration // the group reassigns the partitions of an instance that is silent for so long. Defaults to 45 s.
 }
@@ -67,14 +67,14 @@ type Loss struct {
 	Records   int64 // upper bound: transaction markers and records removed by compaction count too
 }
 
-// Hooks are functions for metrics and logs. They change nothing, except that OnFailure may call Engine.Hold.
+// Hooks are functions for metrics and logs. They change nothing, except that OnFailure may call Hold of the engine.
 type Hooks struct {
 	// OnCommit is called with the events of each committed transaction, from one goroutine; it must not block long. Only
 	// these events have happened: an attempt whose transaction is aborted is repeated. An event that is kept beyond the
 	// call keeps its record in memory.
 	OnCommit func([]*Event)
 	// OnFailure is called with each failed attempt before it counts, from many goroutines; it must not block long. It
-	// may call Engine.Hold, which undoes the attempt. Defaults to none.
+	// may call Hold of the engine, which undoes the attempt. Defaults to none.
 	OnFailure func(*Event)
 	// OnTransaction is called with the duration of each transaction and whether it was committed. Defaults to none.
 	OnTransaction func(took time.Duration, committed bool)

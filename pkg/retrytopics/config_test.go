@@ -2,10 +2,16 @@ package retrytopics
 
 import (
 	"context"
+	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // A topic has one use.
@@ -18,5 +24,34 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 		c.Brokers, c.Source, c.Group, c.Handler = []string{"localhost:9"}, "in", "g", func(context.Context, *Record) (Result, error) { return Result{}, nil }
 		_, err := c.Complete()
 		expect.That(t, err != nil, "%s: accepted", name)
+	}
+}
+
+// Every field that a fault names exists.
+func TestConfig_faultsNameFields(t *testing.T) {
+	path := regexp.MustCompile(`(?m)(?:^| )([A-Z]\w*(?:\.[A-Z]\w*)+)`)
+	faulty := Config{
+		Source: "in", DLQ: "in", Delivery: "never", Unknown: "new",
+		Ordering: Ordering{Mode: "some", OnDeadLetter: "wait", StateTopic: "in", Versions: Versions{Keep: "long", MaxKeys: -1}},
+		Dedupe:   Dedupe{Window: time.Hour, MaxKeys: -1, LedgerTopic: "in"},
+		Journal:  Journal{HashChain: HashChain{HeadTopic: "in"}},
+		Limits:   Limits{Concurrency: -1, HeldRecords: -1, RecordBytes: 1}, Timing: Timing{Commit: -1},
+		Retries: Retries{Classify: func(error) classify.Failure { return classify.Failure{} }, Tiers: []policy.Tier{{Delay: -1}}},
+	}
+	_, err := faulty.Complete()
+	must.That(t, err != nil, "the configuration is accepted")
+	named := path.FindAllStringSubmatch(err.Error(), -1)
+	expect.That(t, len(named) > 12, "few fields are named: %v", named)
+	for _, found := range named {
+		field := found[1]
+		at := reflect.TypeFor[Config]()
+		for name := range strings.SplitSeq(field, ".") {
+			f, is := at.FieldByName(name)
+			if !is {
+				t.Errorf("the errors name %s, and %s has no field %s:\n%v", field, at, name, err)
+				break
+			}
+			at = f.Type
+		}
 	}
 }

@@ -102,7 +102,7 @@ func ExampleJournal() {
 	// [tea: delivered after 1 attempt]
 }
 
-// Metrics: OnCommit sees what has truly happened, with an outcome and a code that are closed lists, fit for labels. Engine.Stats
+// Metrics: OnCommit sees what has truly happened, with an outcome and a code that are closed lists, fit for labels. Stats of the engine
 // has what a scrape asks for.
 func ExampleHooks() {
 	broker := newExampleBroker("tea", "milk")

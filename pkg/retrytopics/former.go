@@ -1,8 +1,6 @@
 package retrytopics
 
 import (
-	"time"
-
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
@@ -14,12 +12,6 @@ type FormerTier struct {
 	policy.Tier
 	Partitions int
 	ID         [16]byte
-}
-
-// TierDelay is the inverse of TierTopic: it returns the delay in a topic's name. ok is false for a topic that is not
-// named like a tier with this prefix.
-func TierDelay(prefix, topic string) (delay time.Duration, ok bool) {
-	return topics.Delay(prefix, topic)
 }
 
 // FormerTiers lists the topics that are named like a tier with this prefix and are not in known, by delay. all are the

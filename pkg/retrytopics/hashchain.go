@@ -26,10 +26,10 @@ func (t HashChain) On() bool { return t.HeadTopic != "" }
 func (t HashChain) faults(d Delivery) []error {
 	var faults []error
 	if t.On() && t.Extend == nil {
-		faults = append(faults, fmt.Errorf("Trail has the topic %s and no Extend", t.HeadTopic))
+		faults = append(faults, fmt.Errorf("Journal.HashChain has the topic %s and no Extend: set it to a function", t.HeadTopic))
 	}
 	if t.On() && d != ExactlyOnce {
-		faults = append(faults, fmt.Errorf("Trail needs the delivery %s; with %s a crash would fork it", ExactlyOnce, d))
+		faults = append(faults, fmt.Errorf("Journal.HashChain needs the delivery %s; with %s a crash would fork it", ExactlyOnce, d))
 	}
 	return faults
 }

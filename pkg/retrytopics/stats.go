@@ -23,7 +23,7 @@ type Stats struct {
 	ClockSkew   int64            // accepted records whose timestamp lay more than a second in the future
 	Doubts      map[Doubt]int64  // accepted records whose replay headers were not believed
 	Versions    VersionStats     // newest versions of keys
-	Paused      string           // why the engine is paused, see Engine.Hold; empty if it is not
+	Paused      string           // why the engine is paused, see Hold of the engine; empty if it is not
 }
 
 // HoldStats is what waits for a dependency that is down. See UnavailableError.

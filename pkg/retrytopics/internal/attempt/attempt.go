@@ -32,12 +32,12 @@ type Worker struct {
 
 // NewWorker returns a worker. counts reports whether a failure counts as an attempt although a dependency is down.
 func (a *Shared) NewWorker(counts func(*schedule.Task, schedule.Outage) bool) *Worker {
-	common := Config{Limit: a.cfg.Timing.Handler, Classify: a.cfg.Retries.Classify, Logger: a.cfg.Logger}
-	return &Worker{Shared: a, counts: counts, Caller: Caller{Config: common}}
+	common := callerConfig{Limit: a.cfg.Timing.Handler, Classify: a.cfg.Retries.Classify, Logger: a.cfg.Logger}
+	return &Worker{Shared: a, counts: counts, Caller: Caller{callerConfig: common}}
 }
 
-// Attempt runs the handler once, and writes what came of it into t.done. It returns an UnavailableError if a dependency
-// was down and no Attempt was made, and undone=true if the result must be discarded.
+// Attempt runs the handler once, and writes what came of it into t.Done. It returns an UnavailableError if a dependency
+// was down and no attempt was made, and undone=true if the result must be discarded.
 func (w *Worker) Attempt(ctx context.Context, t *Task) (held *retrytopics.UnavailableError, undone bool) {
 	event := &t.Event
 	started := w.Now()
@@ -173,8 +173,8 @@ func (w *Worker) answer(ctx context.Context, t *Task, refused error) (retrytopic
 	if refused != nil {
 		return retrytopics.Result{}, refused
 	}
-	if m := t.Made; m != nil {
-		t.Made = nil
+	if m := t.Answer; m != nil {
+		t.Answer = nil
 		return m.result, m.Err
 	}
 	var result retrytopics.Result

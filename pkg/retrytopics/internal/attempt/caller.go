@@ -14,8 +14,8 @@ import (
 // maxImmediate limits how often a failure of class retry_now is retried in place, before anything is published.
 const maxImmediate = 3
 
-// Config is what callers have in common.
-type Config struct {
+// callerConfig is what callers have in common.
+type callerConfig struct {
 	Limit    time.Duration // of one call
 	Classify func(error) classify.Failure
 	Logger   *slog.Logger
@@ -23,7 +23,7 @@ type Config struct {
 
 // Caller calls a handler for one record after another. It belongs to one worker; only Callers may read it meanwhile.
 type Caller struct {
-	Config
+	callerConfig
 
 	source    atomic.Pointer[header.Position] // of the record at hand, where it first appeared; nil between two records
 	since     atomic.Int64                    // when its attempt began, in Unix nanoseconds

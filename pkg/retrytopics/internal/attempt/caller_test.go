@@ -28,7 +28,7 @@ func classified(err error) classify.Failure {
 }
 
 func caller(log *bytes.Buffer) *Caller {
-	return &Caller{Config: Config{Limit: 10 * time.Second, Classify: classified, Logger: slog.New(slog.NewTextHandler(log, nil))}}
+	return &Caller{callerConfig: callerConfig{Limit: 10 * time.Second, Classify: classified, Logger: slog.New(slog.NewTextHandler(log, nil))}}
 }
 
 func TestCaller_repeatsWhatIsRetriedNow(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// records gives what a task's transaction produces for the decision, and the topic where the record or its output is
-// then ("" when it was closed without output).
+// records returns what the task's transaction produces for the decision, and the topic that holds the record or its output
+// afterwards ("" if it was closed without output).
 func (a *Shared) records(t *Task, event *retrytopics.Event, result *retrytopics.Result, own *header.Buffer) ([]*kgo.Record, string) {
 	if len(event.Dead) > 0 || t.remaining != nil {
 		records := a.partRecords(t, event, own)
@@ -44,7 +44,7 @@ func (a *Shared) records(t *Task, event *retrytopics.Event, result *retrytopics.
 	return result.Outputs, a.stampAll(t, result.Outputs, event, own)
 }
 
-// stampAll marks the outputs with where they came from, and returns the topic of the last one.
+// stampAll adds control headers to the outputs, and returns the topic of the last one.
 func (a *Shared) stampAll(t *Task, outputs []*kgo.Record, event *retrytopics.Event, own *header.Buffer) (topic string) {
 	for _, out := range outputs {
 		a.stamp(t, out, event, own)
@@ -53,7 +53,7 @@ func (a *Shared) stampAll(t *Task, outputs []*kgo.Record, event *retrytopics.Eve
 	return topic
 }
 
-// keep puts the original bytes and the producer's headers into the same partition of another topic.
+// keep returns a record with the original bytes and the producer's headers, for the same partition of another topic.
 func keep(t *Task, topic string, control header.Control, own *header.Buffer) *kgo.Record {
 	return &kgo.Record{
 		Topic: topic, Partition: t.Raw.Partition, Key: t.Raw.Key, Value: t.Raw.Value,
@@ -61,7 +61,7 @@ func keep(t *Task, topic string, control header.Control, own *header.Buffer) *kg
 	}
 }
 
-// parked gives the control headers of a record that waits without an attempt.
+// parked returns the control headers of a record that waits without an attempt.
 func (a *Shared) parked(t *Task, event *retrytopics.Event) header.Control {
 	c, r := *event.Record.Control, event.Record
 	c.Due = event.Decision.Due
@@ -71,14 +71,14 @@ func (a *Shared) parked(t *Task, event *retrytopics.Event) header.Control {
 	return c
 }
 
-// failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
+// failed returns the control headers of a record whose attempt failed. They replace those of the attempt before.
 func (a *Shared) failed(t *Task, event *retrytopics.Event) header.Control {
 	c, r := *event.Record.Control, event.Record
 	c.Attempt, c.MaxAttempts = r.Attempt, a.cfg.Retries.Policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
 	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		c.Sequence = 0
-		c.ForceVersion, c.ReplaySource, c.ReplayGeneration = false, header.Position{}, 0 // said of one replay; the next one asks again
+		c.ForceVersion, c.ReplaySource, c.ReplayGeneration = false, header.Position{}, 0 // they hold for one replay; the next one sets them again
 	}
 	c.FailedAt = event.At
 	if c.FirstFailedAt.IsZero() {
@@ -97,8 +97,8 @@ func (a *Shared) failed(t *Task, event *retrytopics.Event) header.Control {
 	return c
 }
 
-// stamp marks an output with where it came from. What an output says itself of the feature, its content and the part of
-// the record that it is, counts for it: a handler that makes several outputs names each.
+// stamp adds control headers to an output. Headers that the handler set for the feature, its content or the part of the record
+// stay: a handler that makes several outputs names each.
 func (a *Shared) stamp(t *Task, out *kgo.Record, event *retrytopics.Event, own *header.Buffer) {
 	r := event.Record
 	c := header.Control{
@@ -135,7 +135,7 @@ func deadLetterOf(event *retrytopics.Event) string {
 }
 
 // DeadLetterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a
-// crash makes the same record die twice, and when a replayed dead letter dies again; the hash tells topics of one name apart
+// crash makes the same record die twice, and when a replayed dead letter dies again; the hash distinguishes topics of one name
 // that were created one after another.
 func DeadLetterID(r *retrytopics.Record) string {
 	h := sha256.New()

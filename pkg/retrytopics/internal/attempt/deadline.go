@@ -13,7 +13,7 @@ type deadline struct {
 	context.Context // of the partition
 	at              time.Time
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the following fields
 	made   context.Context
 	cancel context.CancelFunc
 	over   bool

@@ -16,7 +16,7 @@ const doubtPause = 10 * time.Second
 
 // doubts counts and logs replays that were not believed. Its mutex guards all fields and is held for a moment only.
 type doubts struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the following fields
 	counts map[retrytopics.Doubt]int64
 	logged map[retrytopics.Doubt]time.Time
 	silent map[retrytopics.Doubt]int64 // not logged since

@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// An exploration goes on from one state in several ways, and compares states. The following methods copy and list results
-// for it.
+// The explorer of package session continues one state in several ways and compares states. The following methods copy and
+// list results for it.
 
 // Copy returns results of their own with the same answers.
 func (r *Results) Copy() *Results {

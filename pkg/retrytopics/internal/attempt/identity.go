@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// MarksOf returns the marks of the control headers.
-func MarksOf(c *header.Control) retrytopics.Marks {
+// marksOf returns the marks of the control headers.
+func marksOf(c *header.Control) retrytopics.Marks {
 	return retrytopics.Marks{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 }
 
@@ -20,7 +20,7 @@ func setMarks(c *header.Control, m retrytopics.Marks) {
 
 // identityOf returns what the control headers tell about the content.
 func identityOf(c *header.Control) retrytopics.Identity {
-	return retrytopics.Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: MarksOf(c)}
+	return retrytopics.Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: marksOf(c)}
 }
 
 // largeValue is the record size in bytes above which a result may share no memory with its record's value. An ID that is

@@ -18,7 +18,7 @@ type Results struct {
 	limit int // bytes of outputs
 	some  atomic.Bool
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the following fields
 	bytes int
 	made  map[header.Position]Answer
 }

@@ -26,7 +26,7 @@ type Task struct {
 	Refused     error           // why the record cannot be attempted: a malformed header, or an output that the broker refused
 	Pointer     *header.Pointer // of a record whose value was not kept
 	PointerOnly bool            // the broker refused the record in a topic that should keep it: only a pointer can be kept
-	Made        *Answer         // the handler's answer in a session that has ended
+	Answer      *Answer         // the handler's answer in a session that has ended
 }
 
 // Done is what an attempt came to.

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// A handler's context ends after Config.Limit. A handler that ignores it keeps its worker and its record's key, and only
+// A handler's context ends after its limit. A handler that ignores it keeps its worker and its record's key, and only
 // the end of the process helps; so it is reported.
 
 // Stuck is a handler that runs on after its time.

@@ -12,7 +12,7 @@ import (
 // Health tracks what prevents an engine from committing: consecutive aborted transactions, and sessions that end.
 // It outlives the sessions. Safe for concurrent use.
 type Health struct {
-	mu      sync.Mutex
+	mu      sync.Mutex    // guards the following fields, except First, which is constant
 	First   time.Duration // the wait after the first aborted transaction; 0: none
 	aborts  int           // consecutive
 	alone   int           // aborts since the last commit for which every record was acknowledged
@@ -28,7 +28,7 @@ type Health struct {
 const BlockedFrom = 3
 
 const (
-	freshEvery  = 5 // after so many of them a new session may know better, for example of a re-created topic
+	freshEvery  = 5 // aborted transactions after which a new session begins; it may find, for example, a re-created topic
 	firstWait   = 250 * time.Millisecond
 	longestWait = 30 * time.Second
 	tellEvery   = time.Minute
@@ -117,7 +117,7 @@ func (t *Health) Waits() time.Duration {
 	return max(time.Until(t.next), 0)
 }
 
-// Blocked returns why nothing is committed, once it is more than an accident.
+// Blocked returns why nothing is committed, from BlockedFrom aborted transactions on.
 func (t *Health) Blocked() (b retrytopics.Blocked, yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -33,7 +33,7 @@ func (in *Instance) EmptyStats() retrytopics.Stats {
 
 // lost counts the offsets that committed positions have passed over, by topic. Safe for concurrent use.
 type lost struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards records
 	records map[string]int64
 }
 

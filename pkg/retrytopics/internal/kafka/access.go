@@ -29,7 +29,7 @@ type Access struct {
 
 // ClientOptions returns the options of one new client.
 func (a *Access) ClientOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.WithHooks(new(FetchBrake))}
+	opts := []kgo.Opt{kgo.WithHooks(new(fetchBrake))}
 	if len(a.Brokers) > 0 {
 		opts = append(opts, kgo.SeedBrokers(a.Brokers...))
 	}

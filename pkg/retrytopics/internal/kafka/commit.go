@@ -32,8 +32,8 @@ type Committer interface {
 	Close()
 }
 
-// Transactional returns the committer that commits records and positions in one transaction.
-func Transactional(session *kgo.GroupTransactSession) Committer { return transactional{session} }
+// newTransactional returns the committer that commits records and positions in one transaction.
+func newTransactional(session *kgo.GroupTransactSession) Committer { return transactional{session} }
 
 type transactional struct{ session *kgo.GroupTransactSession }
 

@@ -18,7 +18,7 @@ const (
 	fetchIdle = 20 * time.Millisecond
 )
 
-// FetchBrake slows down a client whose fetches a broker answers at once and without records. The client backs off by
+// fetchBrake slows down a client whose fetches a broker answers at once and without records. The client backs off by
 // itself from most errors, but not from all. A partition of which it has read nothing yet, and whose leader has a newer
 // epoch than the client knows (FENCED_LEADER_EPOCH), is fetched a thousand times a second until the client refreshes its
 // metadata, some seconds after an outage (franz-go 1.22.2, source.handleReqResp; simulated world 14990). The session
@@ -26,25 +26,25 @@ const (
 //
 // The hooks run on the goroutine that reads fetch responses of one connection and does nothing else; each broker has its
 // own.
-type FetchBrake struct {
+type fetchBrake struct {
 	mu    sync.Mutex // guards empty
 	empty map[int32]int
 }
 
 var (
-	_ kgo.HookBrokerRead     = (*FetchBrake)(nil)
-	_ kgo.HookFetchBatchRead = (*FetchBrake)(nil)
+	_ kgo.HookBrokerRead     = (*fetchBrake)(nil)
+	_ kgo.HookFetchBatchRead = (*fetchBrake)(nil)
 )
 
 // OnBrokerRead waits after too many immediate answers.
-func (b *FetchBrake) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, took time.Duration, err error) {
+func (b *fetchBrake) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, took time.Duration, err error) {
 	if key == int16(kmsg.Fetch) && b.count(broker.NodeID, took, err) > fetchRun {
 		<-time.After(emptyFetchPause) // a hook has no context; the client closes the connection first, and the rest is short
 	}
 }
 
 // OnFetchBatchRead records that a broker sent something, even if only a transaction marker.
-func (b *FetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int32, _ kgo.FetchBatchMetrics) {
+func (b *fetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int32, _ kgo.FetchBatchMetrics) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.empty, broker.NodeID)
@@ -52,7 +52,7 @@ func (b *FetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int
 
 // count returns how many consecutive answers were immediate and empty. After a connection error the client waits by
 // itself.
-func (b *FetchBrake) count(broker int32, took time.Duration, err error) int {
+func (b *fetchBrake) count(broker int32, took time.Duration, err error) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil || took >= fetchIdle {

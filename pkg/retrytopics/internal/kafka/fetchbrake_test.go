@@ -21,12 +21,12 @@ func TestFetchBrake_S4_14_slowsEmptyFetches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broker := kgo.BrokerMetadata{NodeID: 1}
-		for name, end := range map[string]func(*FetchBrake){
-			"batch": func(b *FetchBrake) { b.OnFetchBatchRead(broker, "t", 0, kgo.FetchBatchMetrics{}) },
-			"idle":  func(b *FetchBrake) { b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, fetchIdle, nil) },
-			"error": func(b *FetchBrake) { b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, 0, errors.New("connection lost")) },
+		for name, end := range map[string]func(*fetchBrake){
+			"batch": func(b *fetchBrake) { b.OnFetchBatchRead(broker, "t", 0, kgo.FetchBatchMetrics{}) },
+			"idle":  func(b *fetchBrake) { b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, fetchIdle, nil) },
+			"error": func(b *fetchBrake) { b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, 0, errors.New("connection lost")) },
 		} {
-			var b FetchBrake
+			var b fetchBrake
 			begin := time.Now()
 			for range fetchRun + 5 {
 				b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, time.Millisecond, nil)

@@ -11,11 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// Heartbeat returns the period of a member's heartbeats.
-func Heartbeat(session time.Duration) time.Duration { return min(3*time.Second, session/3) }
+// heartbeat returns the period of a member's heartbeats.
+func heartbeat(session time.Duration) time.Duration { return min(3*time.Second, session/3) }
 
 // SilenceLimit returns how long the coordinator may be silent before a member is not ready: some heartbeats.
-func SilenceLimit(session time.Duration) time.Duration { return 3*Heartbeat(session) + time.Second }
+func SilenceLimit(session time.Duration) time.Duration { return 3*heartbeat(session) + time.Second }
 
 // A rebalance is asked for at most so often: it helps at once or, when a topic is gone, not at all.
 const claimMin, claimMax = 5 * time.Second, 5 * time.Minute

@@ -23,7 +23,7 @@ const minLimit = 16 << 10
 type Limits struct {
 	compressor *recordbatch.Compressor
 
-	mu        sync.RWMutex
+	mu        sync.RWMutex    // guards the following fields
 	told      map[string]int  // by the cluster
 	assumed   map[string]int  // for topics without a known limit that refused a batch within the default
 	compacted map[string]bool // by the cluster: whether a topic is compacted and therefore needs keys

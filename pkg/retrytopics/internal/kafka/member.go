@@ -63,7 +63,7 @@ func (m *Member) JoinTransactional(ctx context.Context, id string, timeout time.
 		session.Close()
 		return nil, fmt.Errorf("take transactional id: %w", m.Denial("Write", "transactional id "+id, err))
 	}
-	return Transactional(session), nil
+	return newTransactional(session), nil
 }
 
 func (m *Member) options() []kgo.Opt {
@@ -78,7 +78,7 @@ func (m *Member) options() []kgo.Opt {
 		kgo.ConsumeTopics(m.Topics...),
 		kgo.Balancers(m.Balancer),
 		kgo.SessionTimeout(m.Session),
-		kgo.HeartbeatInterval(Heartbeat(m.Session)),
+		kgo.HeartbeatInterval(heartbeat(m.Session)),
 		kgo.RebalanceTimeout(m.Rejoin),
 		kgo.RecordPartitioner(m.Partitioner),
 		kgo.ProducerBatchMaxBytes(int32(m.RecordBytes)), // Sending decides the size of batches

@@ -11,7 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Task is a task of package attempt, and the partition from which it was read. The session's goroutine needs the fields at its beginning.
+// Task is a task of package attempt, and the partition from which it was read. The session's goroutine
+// needs the fields at its beginning.
 type Task struct {
 	From *Partition
 	attempt.Task

@@ -206,8 +206,8 @@ func (d *describer) tasks() {
 
 func (d *describer) pending(t *partition.Task, tier int, offset int64) {
 	d.num(int64(tier), offset-max(d.st.w.commits[tier+1].offset, 0))
-	d.flag(t != nil && t.Made != nil && t.Made.Err == nil)
-	d.flag(t != nil && t.Made != nil && t.Made.Err != nil)
+	d.flag(t != nil && t.Answer != nil && t.Answer.Err == nil)
+	d.flag(t != nil && t.Answer != nil && t.Answer.Err != nil)
 }
 
 func (d *describer) ended(t *partition.Task) {

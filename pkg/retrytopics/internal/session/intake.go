@@ -91,7 +91,7 @@ func (s *Session) accepted(l *partition.Partition, r *kgo.Record, now time.Time)
 	}
 	t := partition.Fill(s.in, &partition.Task{}, l, r, a.Index, now) // not from the partition's slab, which belongs to the scheduler
 	if known {
-		t.Made = &before
+		t.Answer = &before
 	}
 	if refused != nil && refused.output {
 		t.Refused = &fit.OutputError{Err: refused.err}
