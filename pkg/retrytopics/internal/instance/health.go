@@ -18,7 +18,7 @@ type Health struct {
 	alone   int           // aborts since the last commit for which every record was acknowledged
 	since   time.Time
 	next    time.Time // earliest time of the next transaction
-	told    time.Time
+	logged  time.Time // when the block was last logged
 	reason  error
 	ended   bool // the last failure ended a session and was not an aborted transaction
 	healthy bool // something was committed since the engine began to run
@@ -31,7 +31,7 @@ const (
 	freshEvery  = 5 // aborted transactions after which a new session begins; it may find, for example, a re-created topic
 	firstWait   = 250 * time.Millisecond
 	longestWait = 30 * time.Second
-	tellEvery   = time.Minute
+	logEvery    = time.Minute
 )
 
 // afterAborts returns the wait after the nth consecutive aborted transaction, whether the engine is blocked from then
@@ -74,8 +74,8 @@ func (t *Health) note(log *slog.Logger, err error, ended bool) (fresh bool) {
 	wait, blocked, fresh := afterAborts(t.aborts, t.First)
 	t.next = now.Add(wait/2 + rand.N(wait/2+1))
 	t.reason = err
-	if !blocked || now.Sub(t.told) >= tellEvery {
-		t.told = now
+	if !blocked || now.Sub(t.logged) >= logEvery {
+		t.logged = now
 		log.Error("cannot commit; nothing is lost, and it is tried again", "blocked", blocked, "aborted_in_a_row", t.aborts, "since", t.since.UTC(), "error", err)
 	}
 	return fresh
@@ -90,7 +90,7 @@ func (t *Health) Passed(log *slog.Logger) {
 		return
 	}
 	log.Info("commits again", "aborted_in_a_row", t.aborts, "for", time.Since(t.since).String())
-	t.aborts, t.reason, t.next, t.told = 0, nil, time.Time{}, time.Time{}
+	t.aborts, t.reason, t.next, t.logged = 0, nil, time.Time{}, time.Time{}
 }
 
 // SessionEnded reports whether the last failure was a session that ended because a permission is missing.
@@ -104,7 +104,7 @@ func (t *Health) SessionEnded() bool {
 func (t *Health) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.aborts, t.alone, t.reason, t.next, t.told, t.healthy = 0, 0, nil, time.Time{}, time.Time{}, false
+	t.aborts, t.alone, t.reason, t.next, t.logged, t.healthy = 0, 0, nil, time.Time{}, time.Time{}, false
 }
 
 // Waits returns how long the next transaction must wait.
