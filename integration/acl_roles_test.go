@@ -266,7 +266,7 @@ func testReplayerReads(t *testing.T, kafka *aclBroker) {
 		}
 	}
 	d.test()
-	wantTotals(t, w.verify(), 4, conservation.Place{Letters: 4, Replays: 1, Unread: 1})
+	wantTotals(t, w.verify(), 4, conservation.Place{DeadLetters: 4, Replays: 1, Unread: 1})
 }
 
 // testReplayerWrites runs every command that changes something.
@@ -335,5 +335,5 @@ func testReplayLoses(t *testing.T, kafka *aclBroker, i int) {
 		expect.That(t, k == 2, "%s is in the source %d times, want the event and its replay", key, k)
 	}
 	w.asAdmin(func() { w.drain() })
-	wantTotals(t, w.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+	wantTotals(t, w.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Output: n})
 }

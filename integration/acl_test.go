@@ -231,7 +231,7 @@ func testRunAtLeastOnce(t *testing.T, kafka *aclBroker) {
 	})
 	must.That(t, !ended, "the consumer has exited: %s", d.process.Stderr)
 	d.stop(d.process)
-	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, Letters: 1}) })
+	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, DeadLetters: 1}) })
 }
 
 // revocation tests a consumer while one of its permissions is revoked.
@@ -345,7 +345,7 @@ func (d *revocation) wantConserved() {
 		d.stop(d.process)
 	}
 	n := len(d.rounds)
-	wantTotals(d.t, d.verify(), n*roundRecords+d.extraDead, conservation.Place{Output: n * (roundRecords - roundDead), Letters: n*roundDead + d.extraDead})
+	wantTotals(d.t, d.verify(), n*roundRecords+d.extraDead, conservation.Place{Output: n * (roundRecords - roundDead), DeadLetters: n*roundDead + d.extraDead})
 }
 
 // whileRunning revokes the permission of a running consumer.

@@ -55,7 +55,7 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	p.send(all...)
 	p.killWhileProducing(output, kills, n/(kills+2), n/(4*kills))
 	p.drain()
-	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, Letters: n / 100})
+	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, DeadLetters: n / 100})
 	// The number of tier records depends on the kills: an attempt that dies with its consumer has used up an answer of
 	// the service.
 	held := p.wantNoneEarly(tiers.Seen())

@@ -217,7 +217,7 @@ func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
 	}
 	p.drain().wantBalanced(t)
 	seen := tail.UntilCount(p.ctx, t, "a tier record of each transient kind, and two of the record that runs out of attempts", 8)
-	wantTotals(t, p.verify(seen...), len(kinds), conservation.Place{Output: 6, Letters: 6})
+	wantTotals(t, p.verify(seen...), len(kinds), conservation.Place{Output: 6, DeadLetters: 6})
 	p.wantNoneEarly(seen)
 	p.wantGaps("down", p.set.Tiers[:2]...)
 	for _, r := range append(seen, p.read(p.topics.DLQ)...) {
@@ -303,7 +303,7 @@ func TestBadInput_C3_S0_5(t *testing.T) {
 	p.drain()
 
 	account := p.verify()
-	wantTotals(t, account, len(badInputs)+4, conservation.Place{Output: 2, Letters: len(badInputs) + 2})
+	wantTotals(t, account, len(badInputs)+4, conservation.Place{Output: 2, DeadLetters: len(badInputs) + 2})
 	deadLetters := map[string]*kgo.Record{}
 	for _, r := range p.read(p.topics.DLQ) {
 		from, _ := topiclog.Header(r, "switchback-source")

@@ -124,7 +124,7 @@ func TestFormats_C1_C7(t *testing.T) {
 	p.sendRecords(sent...)
 
 	s := p.drain().wantBalanced(t)
-	wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3 * n, Letters: 2 * bad})
+	wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3 * n, DeadLetters: 2 * bad})
 	expect.That(t, s.number(t, "retried") != 0, "the registry's outage cost no retry")
 	codes := map[string]int{}
 	for _, deadLetter := range p.read(p.topics.DLQ) {
@@ -140,7 +140,7 @@ func TestFormats_C1_C7(t *testing.T) {
 		expect.That(t, code == exitRefused && strings.Contains(out, fmt.Sprint(bad)) && !strings.Contains(out, "fails:"), "the dry run: exit code %d\n%s", code, out)
 		p.mustReplay("--code", "schema_unknown", "--execute")
 		p.drain()
-		wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3*n + bad, Letters: 2 * bad, Replays: bad})
+		wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3*n + bad, DeadLetters: 2 * bad, Replays: bad})
 	})
 }
 
@@ -183,7 +183,7 @@ func TestSplit_C1_C3(t *testing.T) {
 	p.sendRecords(append(sent, bad)...)
 
 	p.drain().wantBalanced(t)
-	wantTotals(t, p.verify(), n+1, conservation.Place{Output: n, Letters: 1})
+	wantTotals(t, p.verify(), n+1, conservation.Place{Output: n, DeadLetters: 1})
 	seen := map[string]bool{}
 	for _, r := range p.read(p.topics.Output) {
 		from, _ := topiclog.Header(r, "switchback-source")
@@ -270,7 +270,7 @@ func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 			p.sendRecords(p.mixedCollections(n)...)
 			s := p.drain().wantBalanced(t)
 			expect.That(t, s.number(t, "delivered") == n && s.number(t, "parts_dead_lettered") == 2*n, "summary %v", s)
-			wantTotals(t, p.verify(), 3*n, conservation.Place{Output: n, Letters: 2 * n})
+			wantTotals(t, p.verify(), 3*n, conservation.Place{Output: n, DeadLetters: 2 * n})
 			p.wantFeatures(n, 1, 7)
 			for _, name := range ids("c", n) {
 				for i, want := range map[int]int{0: 1, 1: 1, 4: 2, 6: 3, 7: 0} {
@@ -295,11 +295,11 @@ func (p *pipe) replayFeatures(t *testing.T, n int) {
 	p.acceptRefused(n)
 	p.mustReplay("--execute", "--including-failing", "--code", codes["1/9"])
 	p.drain()
-	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 2 * n, Replays: n})
+	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, DeadLetters: 2 * n, Replays: n})
 	p.wantFeatures(n, 7)
 	p.wantStates(n, "reprocessed")
 	p.mustReplay("--execute", "--including-failing", "--code", codes["7/9"]) // fails again, independently
 	p.drain()
-	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 3 * n, Replays: 2 * n})
+	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, DeadLetters: 3 * n, Replays: 2 * n})
 	p.wantFeatures(n, 7)
 }

@@ -101,7 +101,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	// The records of the batch that the first instance had mapped but not committed when it was killed are quarantined.
 	n, delivered := quarantined["b-17 batch_quarantined"], reportedDelivered(t, p.read(p.topics.Audit))
 	expect.That(t, len(quarantined) == 1 && n >= 40 && n <= 100-delivered, "dead letters: %v; %d of the batch were reported as delivered", quarantined, delivered)
-	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200 - n, Letters: n})
+	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200 - n, DeadLetters: n})
 	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
 		t.Errorf("status: %+v", s)
 	}
@@ -113,7 +113,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	p.runConsumer("resume", "--batch", "b-17", "--reason", "fixed")
 	batch("b-17", ids("z", 10), good)
 	p.drain()
-	wantTotals(t, p.verify(), 210, conservation.Place{Output: 210, Letters: n, Replays: n})
+	wantTotals(t, p.verify(), 210, conservation.Place{Output: 210, DeadLetters: n, Replays: n})
 }
 
 // reportedDelivered returns how many records of batch b-17 the instance "one" had delivered, according to its latest
@@ -182,7 +182,7 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 			p.drain()
 			account := p.verify()
 			n, sum := account.Totals()
-			expect.That(t, n == len(all) && sum.Waiting+sum.Unread <= 0 && sum.Output+sum.Letters == len(all), "%d inputs in %+v", n, sum)
+			expect.That(t, n == len(all) && sum.Waiting+sum.Unread <= 0 && sum.Output+sum.DeadLetters == len(all), "%d inputs in %+v", n, sum)
 		})
 	}
 }

@@ -169,7 +169,7 @@ func TestRunLimits_S4_12_S4_13(t *testing.T) {
 	}
 	r = p.start("it", "--until-end", "--max-dlq-rate", "0.1", "--sla", "5m").Wait(p.ctx, t)
 	expect.That(t, r.Code == 0, "a run with nothing to do is within its limits: %s", r)
-	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, Letters: 8})
+	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, DeadLetters: 8})
 }
 
 var metricsServed = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)

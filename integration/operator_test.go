@@ -50,7 +50,7 @@ func TestStory_C4_S4_6_S4_8(t *testing.T) {
 	call(0, `"reinjected":2`, "replay", "--all", "--execute", "--reason", "the last two", "--actor", "ana")
 	p.drain().wantBalanced(t)
 
-	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+	wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Output: n})
 	p.wantStates(n, "reprocessed")
 	for _, line := range []string{"AREA mapped", "ana was cut off", "not wanted", "they are wanted", "the last two"} {
 		call(0, line, "audit", "--operations")

@@ -30,7 +30,7 @@ func (p *pipe) makeSuperseded(ids ...string) {
 	p.makeOvertaken(ids...)
 	p.replay("--execute")
 	p.drain()
-	wantTotals(p.t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: n, Closed: n, Output: n})
+	wantTotals(p.t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: n, Closed: n, Output: n})
 	p.wantStates(n, "superseded")
 }
 
@@ -80,7 +80,7 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 			p.drain()
 			p.wantStates(n, "reprocessed")
 			p.wantLevels(n, 5, 1)
-			wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 3 * n, Closed: 2 * n, Output: 2 * n})
+			wantTotals(t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: 3 * n, Closed: 2 * n, Output: 2 * n})
 			p.wantReplayer(0, "", apply...) // once more
 			p.drain()
 			p.wantLevels(n, 5, 1)
@@ -127,7 +127,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	expect.That(t, hit != 0, "none of %d kills hit a running replayer", kills)
 	p.wantReplayer(0, "", apply...)
 	p.drain()
-	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 2 * n, Closed: n, Output: 2 * n})
+	wantTotals(t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: 2 * n, Closed: n, Output: 2 * n})
 	p.wantStates(n, "reprocessed")
 	p.wantLevels(n, 5, 1)
 	p.runConsumer("verify", "audit")
@@ -192,7 +192,7 @@ func (p *pipe) makeOvertaken(ids ...string) {
 	p.places.Default(misbehave.OK())
 	p.sendAt(5, ids...)
 	p.drain().wantBalanced(p.t)
-	wantTotals(p.t, p.verify(), 2*len(ids), conservation.Place{Letters: len(ids), Output: len(ids)})
+	wantTotals(p.t, p.verify(), 2*len(ids), conservation.Place{DeadLetters: len(ids), Output: len(ids)})
 }
 
 // wantLevels checks which levels took effect for each feature, in their order.
@@ -235,7 +235,7 @@ func TestForceVersion_S4_8(t *testing.T) {
 			}
 			p.replay("--execute", "--force-version")
 			p.drain()
-			wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: n, Output: 2 * n})
+			wantTotals(t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: n, Output: 2 * n})
 			p.wantStates(n, "reprocessed")
 			p.wantLevels(n, 5, 1)
 			for _, id := range all {

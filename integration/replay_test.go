@@ -40,7 +40,7 @@ func (p *pipe) makeDead(n int) []*kgo.Record {
 	p.places.Default(misbehave.Status(404))
 	sent := p.send(all...)
 	p.drain().wantBalanced(p.t)
-	wantTotals(p.t, p.verify(), n, conservation.Place{Letters: n})
+	wantTotals(p.t, p.verify(), n, conservation.Place{DeadLetters: n})
 	p.places.Default(misbehave.OK())
 	return sent
 }
@@ -128,27 +128,27 @@ func TestReplay_C4_S4_8(t *testing.T) {
 		before := p.states()
 		p.replay()
 		expect.Equal(t, len(p.states()), len(before), "states after the dry run")
-		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
+		wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n})
 	})
 	t.Run("execute_puts_each_back_once", func(t *testing.T) {
 		p.mustReplay("--execute")
-		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
+		wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Unread: n})
 		p.wantStates(n, "replaying")
 	})
 	t.Run("sent_is_not_processed", func(t *testing.T) {
 		code, out := p.replay("--execute")
 		expect.That(t, code == exitNothing, "exit code %d, want %d: the dead letters are already being replayed\n%s", code, exitNothing, out)
-		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
+		wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Unread: n})
 	})
 	t.Run("the_consumer_closes_the_loop", func(t *testing.T) {
 		p.drain()
-		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+		wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Output: n})
 		p.wantStates(n, "reprocessed")
 	})
 	t.Run("again_finds_nothing", func(t *testing.T) {
 		code, out := p.replay("--execute")
 		expect.That(t, code == exitNothing, "exit code %d, want %d\n%s", code, exitNothing, out)
-		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+		wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Output: n})
 	})
 }
 
@@ -162,7 +162,7 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	p.places.Default(misbehave.Status(403))
 	p.replay("--execute")
 	p.drain().wantBalanced(t)
-	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: n})
+	wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: 2 * n, Replays: n})
 	p.wantStates(n, "pending")
 	deaths := map[string]int{}
 	for _, r := range p.read(p.topics.DLQ) {
@@ -179,7 +179,7 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 		p.replay("--execute")
 		p.drain().wantBalanced(t)
 	}
-	wantTotals(t, p.verify(), n, conservation.Place{Letters: 3 * n, Replays: 2*n + n/2, Output: n / 2})
+	wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: 3 * n, Replays: 2*n + n/2, Output: n / 2})
 	p.wantStateCounts(map[string]int{"reprocessed": n / 2, "escalated": n / 2})
 	code, _ := p.replay("--execute")
 	expect.That(t, code == exitNothing, "a replay took escalated dead letters (exit code %d)", code)
@@ -287,7 +287,7 @@ func TestReplayKilled_C4(t *testing.T) {
 			expect.That(t, hit != 0, "none of %d kills hit a running replayer", c.kills)
 			p.replay("--execute")
 			p.drain().wantBalanced(t)
-			wantTotals(t, p.verify(), c.deadLetters, conservation.Place{Letters: c.deadLetters, Replays: c.deadLetters, Output: c.deadLetters})
+			wantTotals(t, p.verify(), c.deadLetters, conservation.Place{DeadLetters: c.deadLetters, Replays: c.deadLetters, Output: c.deadLetters})
 			p.wantStates(c.deadLetters, "reprocessed")
 			p.runConsumer("verify", "audit")
 		})
@@ -331,6 +331,6 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 	expect.That(t, r.Code == 0 || r.Code == 4, "the last replay: %s", r)
 	p.replay("--execute")
 	p.drain().wantBalanced(t)
-	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+	wantTotals(t, p.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Output: n})
 	p.wantStates(n, "reprocessed")
 }

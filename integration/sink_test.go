@@ -225,7 +225,7 @@ func TestSinkDebezium_S0_6_C1(t *testing.T) {
 			tab.wantLevels("1:1 2:1 3:1 4:1 5:1")
 			deadLetters := tab.p.read(tab.p.topics.DLQ)
 			expect.That(t, len(deadLetters) == 1 && value(deadLetters[0], header.KeyErrorCode) == "null_key", "%d dead letters, want one for the truncate", len(deadLetters))
-			wantTotals(t, tab.p.verify(), len(sent)+5, conservation.Place{Output: 13, Closed: 3, Letters: 1})
+			wantTotals(t, tab.p.verify(), len(sent)+5, conservation.Place{Output: 13, Closed: 3, DeadLetters: 1})
 		})
 	}
 }

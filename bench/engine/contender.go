@@ -48,14 +48,14 @@ func (s *spec) ledger() string { return s.Run + ".ledger" }
 type report struct {
 	Transactions int
 	Aborted      int
-	Events       int     // finished, in committed transactions
-	FirstEvents  int     // events of the first transaction
-	Seconds      float64 // from the first commit to the last
-	CPU          float64 // user and system seconds of the whole process up to the last commit
-	RSS          float64 // highest, in MiB
-	Healthy      pace    // events that never failed
-	Took         summary // durations of committed transactions, in ms
-	Delay        summary // of healthy events: from their timestamp to their commit, in ms
+	Events       int      // finished, in committed transactions
+	FirstEvents  int      // events of the first transaction
+	Seconds      float64  // from the first commit to the last
+	CPU          float64  // user and system seconds of the whole process up to the last commit
+	RSS          float64  // highest, in MiB
+	Healthy      progress // events that never failed
+	Took         summary  // durations of committed transactions, in ms
+	Delay        summary  // of healthy events: from their timestamp to their commit, in ms
 	Retries      lateness
 }
 

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// pace is the number of events committed after the first commit, and the time they took.
-type pace struct {
+// progress is the number of events committed after the first commit, and the time they took.
+type progress struct {
 	Events  int
 	Seconds float64
 }
 
-func (p pace) rate() float64 { return float64(p.Events) / p.Seconds }
+func (p progress) rate() float64 { return float64(p.Events) / p.Seconds }
 
 // summary describes a sample, in the sample's unit.
 type summary struct {

@@ -177,7 +177,7 @@ func checkConservation(t *testing.T, cfg *config.Config, events int) {
 	}))(t)
 	account.Verify(t)
 	inputs, sum := account.Totals()
-	expect.That(t, inputs == events && sum.Output == events-3 && sum.Letters == 6 && sum.Replays == 3 && sum.Waiting+sum.Unread == 0, "%d inputs, %+v", inputs, sum)
+	expect.That(t, inputs == events && sum.Output == events-3 && sum.DeadLetters == 6 && sum.Replays == 3 && sum.Waiting+sum.Unread == 0, "%d inputs, %+v", inputs, sum)
 }
 
 func checkMetrics(t *testing.T, address string) {

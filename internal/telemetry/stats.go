@@ -22,7 +22,7 @@ type statsCollector struct {
 	held       *prometheus.Desc
 	skew       *prometheus.Desc
 	lost       *prometheus.Desc
-	standstill *prometheus.Desc
+	paused     *prometheus.Desc
 	blocked    *prometheus.Desc
 	stuck      *prometheus.Desc
 	unproven   *prometheus.Desc
@@ -44,7 +44,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		held:       desc("switchback_held_records", "Records that are deferred in memory while a dependency is unavailable, by dependency.", "dependency"),
 		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp was more than one second in the future when this instance consumed them."),
 		lost:       desc("switchback_lost_to_retention_records_total", "Records that were deleted before they were consumed, by topic. The number is an upper bound.", "topic"),
-		standstill: desc("switchback_pipeline_paused", "1 while the pipeline is paused by an operator or an error threshold, 0 otherwise."),
+		paused:     desc("switchback_pipeline_paused", "1 while the pipeline is paused by an operator or an error threshold, 0 otherwise."),
 		blocked:    desc("switchback_blocked", "1 while this instance cannot commit finished records, 0 otherwise. The log names the cause."),
 		stuck:      desc("switchback_stuck_handlers", "Attempts of this instance that have been running for longer than engine.handler_timeout."),
 		unproven:   desc("switchback_unproven_headers_total", "Records of the source topic whose replay headers were not accepted, by reason (for example a missing proof). They are processed as new records.", "reason"),
@@ -57,7 +57,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.standstill, c.blocked, c.stuck, c.unproven,
+		c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.paused, c.blocked, c.stuck, c.unproven,
 		c.versions, c.forgotten,
 	} {
 		ch <- d
@@ -83,7 +83,7 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	if s.Paused != "" {
 		still = 1
 	}
-	gauge(c.standstill, still)
+	gauge(c.paused, still)
 	blocked := 0.0
 	if s.Blocked.Reason != "" {
 		blocked = 1

@@ -112,7 +112,7 @@ func (a *Account) Place(p Place) {
 	case p.In == InOutput:
 		more(&f.outputs)
 	case p.In == InDLQ:
-		more(&f.letters)
+		more(&f.deadLetters)
 	}
 }
 
@@ -254,12 +254,12 @@ type parts struct {
 }
 
 // own is a part that has a place of its own.
-type own struct{ outputs, letters, replays, open, moving int }
+type own struct{ outputs, deadLetters, replays, open, moving int }
 
 // add adds a record of the output or the DLQ that is of a part.
 func (p *parts) add(in PlaceKind, part header.Part) {
 	if in == InDLQ {
-		p.of(part.Index).letters++
+		p.of(part.Index).deadLetters++
 		return
 	}
 	if part.Index >= header.MaxParts {

@@ -9,14 +9,14 @@ import (
 
 // fact is the evidence of the topics about one source position. Counts are saturating.
 type fact struct {
-	flags    flag
-	outputs  uint8 // records of the output; all parts of a split record count as one
-	letters  uint8 // dead letters, without the records of an edit
-	closed   uint8 // events of the trail that close it
-	died     uint8 // events of the trail with its death
-	replayed uint8 // events of the trail with its replay
-	last     uint8 // the last decision that closed it, see closings
-	_        uint8
+	flags       flag
+	outputs     uint8 // records of the output; all parts of a split record count as one
+	deadLetters uint8 // dead letters, without the records of an edit
+	closed      uint8 // events of the trail that close it
+	died        uint8 // events of the trail with its death
+	replayed    uint8 // events of the trail with its replay
+	last        uint8 // the last decision that closed it, see closings
+	_           uint8
 }
 
 // flag is a set of properties of a position.

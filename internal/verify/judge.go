@@ -79,7 +79,7 @@ func (j *judge) replays() {
 		}
 		own := here.facts.known(r.at.Offset)
 		x := j.extra(r.at)
-		if own.outputs > 0 || own.letters > 0 || own.closed > 0 || x.waits > 0 || x.moves > 0 || here.parts[r.at.Offset] != nil {
+		if own.outputs > 0 || own.deadLetters > 0 || own.closed > 0 || x.waits > 0 || x.moves > 0 || here.parts[r.at.Offset] != nil {
 			continue
 		}
 		if r.claim.Doubtful {

@@ -9,12 +9,12 @@ import (
 
 // sum is the account of one record. The record, and each of its replays, has one end or one waiting place.
 type sum struct {
-	lives, outputs, letters, closed int
-	unread, waits                   int // places where it waits
-	moves                           int // places that it left while the topics were read
+	lives, outputs, deadLetters, closed int
+	unread, waits                       int // places where it waits
+	moves                               int // places that it left while the topics were read
 }
 
-func (s sum) ends() int  { return s.outputs + s.letters + s.closed }
+func (s sum) ends() int  { return s.outputs + s.deadLetters + s.closed }
 func (s sum) total() int { return s.ends() + s.unread + s.waits }
 func (s sum) lacks() int { return s.lives - s.total() }
 
@@ -45,20 +45,20 @@ func (j *judge) position(sh *shard, at header.Position, f fact, mark Mark, count
 
 func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *parts, mark Mark) sum {
 	s := sum{
-		lives: 1 + x.replays, outputs: int(f.outputs), letters: int(f.letters), closed: int(f.closed),
+		lives: 1 + x.replays, outputs: int(f.outputs), deadLetters: int(f.deadLetters), closed: int(f.closed),
 		unread: x.unread, waits: x.waits, moves: x.moves + x.arriving,
 	}
 	if split != nil && split.outputs > 0 {
 		s.outputs++
 	}
 	if at.Offset < sh.since[j.cut.DLQ] {
-		s.letters = max(s.letters, int(f.died))
+		s.deadLetters = max(s.deadLetters, int(f.died))
 	}
 	if s.outputs == 0 && f.has(deliveryAudited) && at.Offset < sh.since[j.cut.Output] {
 		s.outputs = 1
 	}
 	if sh.generation.First > 0 { // the trail does not name the topic's generation
-		s.closed = min(s.closed, max(s.lives-s.outputs-s.letters, 0))
+		s.closed = min(s.closed, max(s.lives-s.outputs-s.deadLetters, 0))
 	}
 	if !f.has(present) {
 		s.lives = max(s.lives, 1+int(f.replayed))
@@ -91,7 +91,7 @@ func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, 
 		j.excess(at, f, x, s, split)
 	}
 	counts.place(f, s)
-	if sh.generation.First > 0 && s.closed > 0 && s.outputs+s.letters < s.lives {
+	if sh.generation.First > 0 && s.closed > 0 && s.outputs+s.deadLetters < s.lives {
 		j.cannot(j.cut.Audit, Recreated, at, 0)
 	}
 }
@@ -103,7 +103,7 @@ func (c *Counts) place(f fact, s sum) {
 		c.Unread++
 	case s.waits > 0:
 		c.Waiting++
-	case s.letters > s.lives-1:
+	case s.deadLetters > s.lives-1:
 		c.DeadLettered++
 	case s.outputs > 0:
 		c.Delivered++
@@ -173,12 +173,12 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 // position beyond it, unless the log was truncated.
 func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) {
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
-	named := s.outputs+s.letters+s.waits > 0
+	named := s.outputs+s.deadLetters+s.waits > 0
 	switch {
 	case j.cut.Foreign || sh.generation.First > 0 || f.has(others) || at.Offset >= mark.End && mark.stage(at.Offset) != open:
 	case !gone && named:
-		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.letters, s.waits)})
-	case gone && s.outputs > s.lives && s.letters == 0 && !j.cut.AtLeastOnce:
+		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.deadLetters, s.waits)})
+	case gone && s.outputs > s.lives && s.deadLetters == 0 && !j.cut.AtLeastOnce:
 		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source does not hold it any more", s.outputs)})
 	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(deliveryAudited) && at.Offset >= sh.since[j.cut.DLQ]:
 		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, and it waits in no tier and has no end; the source does not hold it any more"})
@@ -209,11 +209,11 @@ func (j *judge) excess(at header.Position, f fact, x *extra, s sum, split *parts
 // kindOf returns the meaning of too many places. Being closed twice, or read twice, has no effect by itself.
 func kindOf(s sum) Kind {
 	switch {
-	case s.outputs+s.letters+s.waits <= s.lives && s.waits == 0:
+	case s.outputs+s.deadLetters+s.waits <= s.lives && s.waits == 0:
 		return ReadAgain
 	case s.waits > 0:
 		return StillWaiting
-	case s.outputs > 0 && s.letters > 0:
+	case s.outputs > 0 && s.deadLetters > 0:
 		return DeliveredAndDead
 	case s.outputs > 1:
 		return Duplicated
@@ -223,7 +223,7 @@ func kindOf(s sum) Kind {
 
 // String lists the record's places.
 func (s sum) String() string {
-	text := fmt.Sprintf("output %d, DLQ %d, closed %d, waiting %d, not read yet %d", s.outputs, s.letters, s.closed, s.waits, s.unread)
+	text := fmt.Sprintf("output %d, DLQ %d, closed %d, waiting %d, not read yet %d", s.outputs, s.deadLetters, s.closed, s.waits, s.unread)
 	if s.lives > 1 {
 		text += fmt.Sprintf("; replayed %d times", s.lives-1)
 	}
@@ -250,7 +250,7 @@ func (o *own) note(at stage) {
 // dead reports whether a part has its own dead letter.
 func (p *parts) dead() bool {
 	for _, o := range p.own {
-		if o.letters > 0 {
+		if o.deadLetters > 0 {
 			return true
 		}
 	}
@@ -264,21 +264,21 @@ func (j *judge) parts(sh *shard, at header.Position, split *parts) {
 		if split.has(index) {
 			delivered++
 		}
-		total := delivered + o.letters + o.open
+		total := delivered + o.deadLetters + o.open
 		lives := 1 + o.replays
 		var kind Kind
 		switch {
-		case total > lives && delivered > 0 && o.letters > 0:
+		case total > lives && delivered > 0 && o.deadLetters > 0:
 			kind = DeliveredAndDead
 		case total > lives && delivered > 0 && !j.cut.AtLeastOnce:
 			kind = Duplicated
-		case total > lives && o.letters > 0:
+		case total > lives && o.deadLetters > 0:
 			kind = DeadTwice
 		case total+o.moving < lives && at.Offset >= sh.since[j.cut.DLQ] && at.Offset >= sh.since[j.cut.Output]:
 			kind = Missing
 		default:
 			continue
 		}
-		j.found(Finding{Kind: kind, Source: at.String(), Part: fmt.Sprint(index), Detail: fmt.Sprintf("output %d, DLQ %d, not read yet %d, replayed %d times", delivered, o.letters, o.open, o.replays)})
+		j.found(Finding{Kind: kind, Source: at.String(), Part: fmt.Sprint(index), Detail: fmt.Sprintf("output %d, DLQ %d, not read yet %d, replayed %d times", delivered, o.deadLetters, o.open, o.replays)})
 	}
 }

@@ -27,10 +27,10 @@ func failing() Kind {
 	}
 }
 
-// standstill pauses an instance like `consumer pause`: no attempt begins, and a failed attempt does not count.
-func standstill() Kind {
+// pauseInstance pauses an instance like `consumer pause`: no attempt begins, and a failed attempt does not count.
+func pauseInstance() Kind {
 	return Kind{
-		Name: "standstill", Weight: 4, Redoes: redoes(2),
+		Name: "pause", Weight: 4, Redoes: redoes(2),
 		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{For: upTo(r, 60*time.Second)} },
 		Strike: func(w *world.World, f plan.Fault) {
 			in := w.Instance(f.Instance)

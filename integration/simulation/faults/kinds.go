@@ -27,7 +27,7 @@ type Kind struct {
 func All() []Kind {
 	return []Kind{
 		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), expire(), prune(), outage(), failing(),
-		standstill(), replay(), deny(), denyWrite(), clock(), recreate(),
+		pauseInstance(), replay(), deny(), denyWrite(), clock(), recreate(),
 	}
 }
 

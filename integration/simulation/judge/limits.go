@@ -28,7 +28,7 @@ func Limit(p plan.Plan) int {
 	if held == 0 {
 		held = 20000
 	}
-	return max(held, lanes(p)*least) + int(math.Ceil(float64(lanes(p))*fetched))
+	return max(held, partitionCount(p)*least) + int(math.Ceil(float64(partitionCount(p))*fetched))
 }
 
 // MostBusy returns how many requests a process may send within BusyWindow. The network takes half a millisecond, so a
@@ -41,5 +41,5 @@ func MostBusy(p plan.Plan) int64 {
 	return idle + int64(perEvent*p.Load.Records)
 }
 
-// lanes returns the number of partitions that one process may read.
-func lanes(p plan.Plan) int { return int(p.Cluster.Partitions) * (1 + len(p.Delays())) }
+// partitionCount returns the number of partitions that one process may read.
+func partitionCount(p plan.Plan) int { return int(p.Cluster.Partitions) * (1 + len(p.Delays())) }

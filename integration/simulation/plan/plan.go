@@ -110,8 +110,8 @@ func (f Fault) Tiers() []time.Duration {
 	return lists[f.Count%len(lists)]
 }
 
-// Quiet returns the time at which the last fault ends.
-func (p Plan) Quiet() (at time.Duration) {
+// FaultsEnd returns the time at which the last fault ends.
+func (p Plan) FaultsEnd() (at time.Duration) {
 	for _, f := range p.Faults {
 		at = max(at, f.Over())
 	}

@@ -13,22 +13,22 @@ import (
 
 // finished has the positions whose end a process has seen committed.
 type finished struct {
-	mu    sync.Mutex
-	lanes map[lane]map[int64]struct{} // offsets
+	mu          sync.Mutex
+	byPartition map[topicPartition]map[int64]struct{} // offsets
 }
 
-func newFinished() *finished { return &finished{lanes: map[lane]map[int64]struct{}{}} }
+func newFinished() *finished { return &finished{byPartition: map[topicPartition]map[int64]struct{}{}} }
 
 func (f *finished) add(events []*retrytopics.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
 		at := e.Record.Position
-		l := lane{at.Topic, at.Partition}
-		if f.lanes[l] == nil {
-			f.lanes[l] = map[int64]struct{}{}
+		l := topicPartition{at.Topic, at.Partition}
+		if f.byPartition[l] == nil {
+			f.byPartition[l] = map[int64]struct{}{}
 		}
-		f.lanes[l][at.Offset] = struct{}{}
+		f.byPartition[l][at.Offset] = struct{}{}
 	}
 }
 
@@ -36,13 +36,13 @@ func (f *finished) add(events []*retrytopics.Event) {
 func (f *finished) forget(topic string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.lanes, func(l lane, _ map[int64]struct{}) bool { return l.topic == topic })
+	maps.DeleteFunc(f.byPartition, func(l topicPartition, _ map[int64]struct{}) bool { return l.topic == topic })
 }
 
 func (f *finished) has(r *kgo.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, known := f.lanes[lane{r.Topic, r.Partition}][r.Offset]
+	_, known := f.byPartition[topicPartition{r.Topic, r.Partition}][r.Offset]
 	return known
 }
 
@@ -51,19 +51,21 @@ func (f *finished) has(r *kgo.Record) bool {
 type held struct {
 	finished *finished // by any process
 
-	mu     sync.Mutex
-	member *kgo.Client                 // the client in the group
-	lanes  map[lane]map[int64]struct{} // offsets
-	now    int
-	peak   int
+	mu          sync.Mutex
+	member      *kgo.Client                           // the client in the group
+	byPartition map[topicPartition]map[int64]struct{} // offsets
+	now         int
+	peak        int
 }
 
-type lane struct {
+type topicPartition struct {
 	topic     string
 	partition int32
 }
 
-func newHeld(f *finished) *held { return &held{finished: f, lanes: map[lane]map[int64]struct{}{}} }
+func newHeld(f *finished) *held {
+	return &held{finished: f, byPartition: map[topicPartition]map[int64]struct{}{}}
+}
 
 // OnNewClient is kgo.HookNewClient. A new member of the group reads again what its predecessor has not committed. The
 // process may never learn whether the last commit of the predecessor succeeded.
@@ -71,7 +73,7 @@ func (h *held) OnNewClient(c *kgo.Client) {
 	if group, _ := c.OptValue(kgo.ConsumerGroup).(string); group != "" {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.member, h.lanes, h.now = c, map[lane]map[int64]struct{}{}, 0
+		h.member, h.byPartition, h.now = c, map[topicPartition]map[int64]struct{}{}, 0
 	}
 }
 
@@ -87,11 +89,11 @@ func (h *held) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
 	if h.member == nil || slices.Contains(h.member.PauseFetchPartitions(nil)[r.Topic], r.Partition) {
 		return
 	}
-	l := lane{r.Topic, r.Partition}
-	offsets := h.lanes[l]
+	l := topicPartition{r.Topic, r.Partition}
+	offsets := h.byPartition[l]
 	if offsets == nil {
 		offsets = map[int64]struct{}{}
-		h.lanes[l] = offsets
+		h.byPartition[l] = offsets
 	}
 	if _, again := offsets[r.Offset]; !again {
 		offsets[r.Offset] = struct{}{}
@@ -106,7 +108,7 @@ func (h *held) committed(events []*retrytopics.Event) {
 	defer h.mu.Unlock()
 	for _, e := range events {
 		at := e.Record.Position
-		offsets := h.lanes[lane{at.Topic, at.Partition}]
+		offsets := h.byPartition[topicPartition{at.Topic, at.Partition}]
 		if _, known := offsets[at.Offset]; known {
 			delete(offsets, at.Offset)
 			h.now--
@@ -118,10 +120,10 @@ func (h *held) committed(events []*retrytopics.Event) {
 func (h *held) keep(owned func(topic string, partition int32) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for l, offsets := range h.lanes {
+	for l, offsets := range h.byPartition {
 		if !owned(l.topic, l.partition) {
 			h.now -= len(offsets)
-			delete(h.lanes, l)
+			delete(h.byPartition, l)
 		}
 	}
 }

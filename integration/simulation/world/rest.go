@@ -57,7 +57,7 @@ func (w *World) unfinished() string {
 	t := w.topics()
 	committed := w.Kafka.committed()
 	var left []string
-	err := w.Kafka.each(append([]string{t.Source}, t.Tiers...), func(l lane, first, end int64) {
+	err := w.Kafka.each(append([]string{t.Source}, t.Tiers...), func(l topicPartition, first, end int64) {
 		at, known := committed[l.topic][l.partition]
 		if !known {
 			at = first

@@ -47,8 +47,8 @@ func (w *World) DeleteGroup() error {
 
 // read returns all records of topics that a reader with read_committed sees, by partition and offset.
 func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Record, error) {
-	ends, start := map[lane]int64{}, map[string]map[int32]kgo.Offset{}
-	err := w.Kafka.each(topics, func(l lane, first, end int64) {
+	ends, start := map[topicPartition]int64{}, map[string]map[int32]kgo.Offset{}
+	err := w.Kafka.each(topics, func(l topicPartition, first, end int64) {
 		if end > first {
 			ends[l] = end
 			if start[l.topic] == nil {
@@ -72,7 +72,7 @@ func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Re
 			return nil, fmt.Errorf("not read to the end: %v: %w", ends, err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			l := lane{r.Topic, r.Partition}
+			l := topicPartition{r.Topic, r.Partition}
 			if !r.Attrs.IsControl() {
 				logs[r.Topic] = append(logs[r.Topic], r)
 			}
@@ -93,7 +93,7 @@ func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Re
 }
 
 // each calls f with the first offset of each partition of topics and the one after the last.
-func (k *Kafka) each(topics []string, f func(l lane, first, end int64)) error {
+func (k *Kafka) each(topics []string, f func(l topicPartition, first, end int64)) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.cluster == nil {
@@ -101,7 +101,7 @@ func (k *Kafka) each(topics []string, f func(l lane, first, end int64)) error {
 	}
 	for _, topic := range topics {
 		for _, p := range k.cluster.PartitionInfos(topic) {
-			f(lane{topic, p.Partition}, p.LogStartOffset, p.HighWatermark)
+			f(topicPartition{topic, p.Partition}, p.LogStartOffset, p.HighWatermark)
 		}
 	}
 	return nil

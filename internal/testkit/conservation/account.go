@@ -30,17 +30,17 @@ type Pipeline struct {
 
 // Place counts the places of one input record. A replayed record is counted by its first appearance.
 type Place struct {
-	Unread  int // in the source, not yet committed by the group
-	Waiting int // in a tier, not yet committed by the group
-	Output  int
-	Letters int // dead letters written
-	Replays int // dead letters reinjected into the source
-	Closed  int // audited as duplicate, superseded, filtered or skipped
+	Unread      int // in the source, not yet committed by the group
+	Waiting     int // in a tier, not yet committed by the group
+	Output      int
+	DeadLetters int // dead letters written
+	Replays     int // dead letters reinjected into the source
+	Closed      int // audited as duplicate, superseded, filtered or skipped
 }
 
 // Places returns the number of places that have the record. Any number but one is a fault.
 func (p Place) Places() int {
-	return p.Unread + p.Waiting + p.Output + (p.Letters - p.Replays) + p.Closed
+	return p.Unread + p.Waiting + p.Output + (p.DeadLetters - p.Replays) + p.Closed
 }
 
 // Account is the content of the topics, by input record.
@@ -217,7 +217,7 @@ func (a *Account) addLetter(r *kgo.Record) {
 		a.partial[first] = true
 	}
 	place, from := a.of(r)
-	place.Letters++
+	place.DeadLetters++
 	if _, n := topiclog.Header(r, headerLetter); n != 1 {
 		a.fault(a.rootOf(r, from), "dead letter %s has %d headers %s", topiclog.Position(r), n, headerLetter)
 	}
@@ -277,7 +277,7 @@ func (a *Account) count() {
 		}
 		if n != 1 {
 			a.fault(root, "is in %d places: %+v", n, *place)
-		} else if place.Replays > place.Letters+a.reopened[root] {
+		} else if place.Replays > place.DeadLetters+a.reopened[root] {
 			a.fault(root, "was put back more often than it died or was reopened: %+v", *place)
 		}
 	}

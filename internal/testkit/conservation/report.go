@@ -17,7 +17,7 @@ func (a *Account) Totals() (inputs int, sum Place) {
 		sum.Unread += p.Unread
 		sum.Waiting += p.Waiting
 		sum.Output += p.Output
-		sum.Letters += p.Letters
+		sum.DeadLetters += p.DeadLetters
 		sum.Replays += p.Replays
 		sum.Closed += p.Closed
 	}
