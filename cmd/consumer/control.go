@@ -74,15 +74,15 @@ same. The end is in the control topic, and instances that start later keep to it
 
 // checkGatesOff returns the fault of --for.
 func (f orderFlags) checkGatesOff(given bool) error {
-	switch most := config.Duration(control.MaxGatesOff); {
+	switch limit := config.Duration(control.MaxGatesOff); {
 	case !given:
 		return nil
 	case f.batch != "":
 		return usageError(errors.New("--for is about the gates of the whole pipeline, --batch about one batch: give one of them"))
 	case f.gatesOff <= 0:
 		return usageError(fmt.Errorf("--for %s: want a time above 0, such as 10m; to end a time without gates, leave it out", f.gatesOff))
-	case f.gatesOff > most.Std():
-		return usageError(fmt.Errorf("--for %s: want at most %s; to have no gate for longer, set the rates under pipeline.tolerance to 1", f.gatesOff, most))
+	case f.gatesOff > limit.Std():
+		return usageError(fmt.Errorf("--for %s: want at most %s; to have no gate for longer, set the rates under pipeline.tolerance to 1", f.gatesOff, limit))
 	}
 	return nil
 }

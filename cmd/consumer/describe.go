@@ -66,8 +66,8 @@ func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridRep
 	}
 	fmt.Fprintf(w, "\nAttempts count over all categories; the latest failure's category says how many there are. A Retry-After of at most %v overrides the wait.\n",
 		cfg.Pipeline.RetryPolicy.RetryAfterLimit)
-	if most, capped := cfg.CappedByCI(); capped {
-		fmt.Fprintf(w, "CI=true in the environment: no policy has more than %d attempts (pipeline.retry_policy.ci_max_attempts).\n", most)
+	if limit, capped := cfg.CappedByCI(); capped {
+		fmt.Fprintf(w, "CI=true in the environment: no policy has more than %d attempts (pipeline.retry_policy.ci_max_attempts).\n", limit)
 	}
 	if cfg.Source.NullKeys == config.NullKeysAccept {
 		fmt.Fprintln(w, "Records without a key are accepted: Kafka keeps no order per feature for them.")

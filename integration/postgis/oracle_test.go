@@ -178,12 +178,12 @@ func exactly(j comparison) float64 { return 1e-9*j.Area + 1e-10*j.Length + 1e-12
 // arbitrate repeats the comparison where GEOS and our code disagree. ST_MakeValid does not follow the even-odd rule for
 // very tangled rings. ST_SymDifference of the triangles between the first position of a ring and each of its edges does,
 // and no triangle needs a repair.
-func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, judgements []comparison, most func(comparison) float64, arguments ...any) {
+func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, judgements []comparison, limit func(comparison) float64, arguments ...any) {
 	t.Helper()
 	var at []int
 	var fans, again []orb.Geometry
 	for i, j := range judgements {
-		if j.Valid && j.Difference > most(j) {
+		if j.Valid && j.Difference > limit(j) {
 			at, fans, again = append(at, i), append(fans, fanned(given[i])), append(again, ours[i])
 		}
 	}
@@ -299,10 +299,10 @@ func TestPostGIS_S0_3_snap(t *testing.T) {
 			arguments   []any
 		}{{"", "theirs", 1.5, nil}, {reduced, "reduced", 2, []any{cell}}} {
 			// A sliver may collapse on PostGIS's grid and not on ours. Then only our result has its edges.
-			most := func(j comparison) float64 { return c.cells * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
+			limit := func(j comparison) float64 { return c.cells * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
 			judgements := compare(t, db, c.sql, c.theirs, given, ours, c.arguments...)
-			arbitrate(t, db, c.sql, c.theirs, given, ours, judgements, most, c.arguments...)
-			wantWithin(t, given, ours, judgements, most)
+			arbitrate(t, db, c.sql, c.theirs, given, ours, judgements, limit, c.arguments...)
+			wantWithin(t, given, ours, judgements, limit)
 		}
 	}
 }
@@ -320,18 +320,18 @@ func TestPostGIS_S0_8_S0_3_counties(t *testing.T) {
 		}
 	}
 	for _, decimals := range []int{-1, 6, 5, 2} {
-		most, ours := exactly, make([]orb.Geometry, len(given))
+		limit, ours := exactly, make([]orb.Geometry, len(given))
 		for i, shape := range given {
 			result, err := repair.Repair(t.Context(), shape, nil, unbounded())
 			if decimals >= 0 {
 				result, err = repair.Snap(t.Context(), shape, nil, decimals, unbounded())
 				cell := math.Pow10(-decimals)
-				most = func(j comparison) float64 { return 1.5 * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
+				limit = func(j comparison) float64 { return 1.5 * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
 			}
 			ours[i] = done(t, shape, result, err)
 		}
 		for i, j := range compare(t, db, "", "theirs", given, ours) {
-			expect.That(t, j.Valid && j.Difference <= most(j), "%d decimals: %s, and differs by an area of %v of %v: %.200v", decimals, j.Reason, j.Difference, j.Area, given[i])
+			expect.That(t, j.Valid && j.Difference <= limit(j), "%d decimals: %s, and differs by an area of %v of %v: %.200v", decimals, j.Reason, j.Difference, j.Area, given[i])
 		}
 	}
 	expect.Equal(t, len(given), 3231-19, "counties")
@@ -339,11 +339,11 @@ func TestPostGIS_S0_8_S0_3_counties(t *testing.T) {
 
 // wantWithin checks that PostGIS considers the results valid, and that they differ from its own by at most the tolerated
 // area.
-func wantWithin(t *testing.T, given, ours []orb.Geometry, judgements []comparison, most func(comparison) float64) {
+func wantWithin(t *testing.T, given, ours []orb.Geometry, judgements []comparison, limit func(comparison) float64) {
 	t.Helper()
 	changed, worst := 0, 0.0
 	for i, j := range judgements {
-		expect.That(t, j.Valid && j.Difference <= most(j), "%v becomes %v: %s, and differs by an area of %v of %v", given[i], ours[i], j.Reason, j.Difference, j.Area)
+		expect.That(t, j.Valid && j.Difference <= limit(j), "%v becomes %v: %s, and differs by an area of %v of %v", given[i], ours[i], j.Reason, j.Difference, j.Area)
 		if !orb.Equal(given[i], ours[i]) {
 			changed++
 		}

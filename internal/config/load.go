@@ -60,8 +60,8 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	env.apply(d, root)
 	d.missing("", root)
 	fill(cfg)
-	if most := cfg.Pipeline.RetryPolicy.CIMaxAttempts; most > 0 && strings.EqualFold(env.lookup("CI"), "true") {
-		cfg.capByCI(most)
+	if limit := cfg.Pipeline.RetryPolicy.CIMaxAttempts; limit > 0 && strings.EqualFold(env.lookup("CI"), "true") {
+		cfg.capByCI(limit)
 	}
 	check(cfg, faults)
 	env.unknown(faults)

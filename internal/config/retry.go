@@ -194,32 +194,32 @@ func (p RetryPolicy) Engine() policy.Policies {
 
 // capAttempts limits the attempts of every policy to most, for build servers (S1-3). It reports whether a policy had
 // more.
-func (p *RetryPolicy) capAttempts(most int) bool {
+func (p *RetryPolicy) capAttempts(limit int) bool {
 	policies := p.Engine()
-	capped := p.MaxAttempts > most
+	capped := p.MaxAttempts > limit
 	for _, category := range slices.Sorted(maps.Keys(p.Policies)) {
-		if policies.For(category).MaxAttempts > most {
+		if policies.For(category).MaxAttempts > limit {
 			own := p.Policies[category]
-			own.MaxAttempts = most
+			own.MaxAttempts = limit
 			p.Policies[category] = own
 			capped = true
 		}
 	}
-	p.MaxAttempts = min(p.MaxAttempts, most)
+	p.MaxAttempts = min(p.MaxAttempts, limit)
 	return capped
 }
 
 // capByCI lowers the attempts and keeps the policy of the file in uncapped.
-func (c *Config) capByCI(most int) {
+func (c *Config) capByCI(limit int) {
 	written := c.Pipeline.RetryPolicy
 	written.Policies = maps.Clone(written.Policies)
-	if c.Pipeline.RetryPolicy.capAttempts(most) {
+	if c.Pipeline.RetryPolicy.capAttempts(limit) {
 		c.uncapped = &written
 	}
 }
 
 // CappedByCI returns the attempt limit for CI, and reports whether CI=true in the environment lowered a policy to it.
-func (c Config) CappedByCI() (most int, capped bool) {
+func (c Config) CappedByCI() (limit int, capped bool) {
 	return c.Pipeline.RetryPolicy.CIMaxAttempts, c.uncapped != nil
 }
 

@@ -123,7 +123,7 @@ pipeline:
 `
 	for _, c := range []struct {
 		ci                               string
-		attempts, most                   int
+		attempts, limit                  int
 		base, network, timeout, database int
 		capped                           bool
 	}{
@@ -134,8 +134,8 @@ pipeline:
 		{"true", 5, 0, 5, 7, 2, 5, false},
 		{"true", 5, 7, 5, 7, 2, 5, false},
 	} {
-		t.Run(fmt.Sprintf("CI=%s, %d attempts, cap %d", c.ci, c.attempts, c.most), func(t *testing.T) {
-			cfg := must.Get(Parse("p.yaml", fmt.Appendf(nil, file, c.attempts, c.most), func(name string) string {
+		t.Run(fmt.Sprintf("CI=%s, %d attempts, cap %d", c.ci, c.attempts, c.limit), func(t *testing.T) {
+			cfg := must.Get(Parse("p.yaml", fmt.Appendf(nil, file, c.attempts, c.limit), func(name string) string {
 				return map[string]string{"CI": c.ci}[name]
 			}))(t)
 			policies := cfg.Pipeline.RetryPolicy.Engine()

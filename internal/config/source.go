@@ -187,7 +187,7 @@ var topicText = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 // topicProblem returns the error in a topic name and the fix, or "".
 func topicProblem(name string) (problem, fix string) {
-	const most = 249
+	const limit = 249
 	switch {
 	case !topicText.MatchString(name):
 		return show(name) + " has a character that Kafka allows in no topic name", "use letters, digits, dot, underscore and hyphen"
@@ -195,8 +195,8 @@ func topicProblem(name string) (problem, fix string) {
 		return show(name) + " is no topic name", "write a name"
 	case strings.HasPrefix(name, "__"):
 		return show(name) + " is named as Kafka's own topics are", "write a name that does not begin with two underscores"
-	case len(name) > most:
-		return fmt.Sprintf("the topic name %s has %d characters, and Kafka allows %d", show(name), len(name), most), "shorten it"
+	case len(name) > limit:
+		return fmt.Sprintf("the topic name %s has %d characters, and Kafka allows %d", show(name), len(name), limit), "shorten it"
 	}
 	return "", ""
 }

@@ -185,11 +185,11 @@ func (x explainer) waits(category classify.Category) string {
 // maxWaitsShown bounds a cell of the table.
 const maxWaitsShown = 6
 
-func span(least, most time.Duration) string {
-	if least == most {
-		return config.Duration(least).String()
+func span(shortest, longest time.Duration) string {
+	if shortest == longest {
+		return config.Duration(shortest).String()
 	}
-	return config.Duration(least).String() + "–" + config.Duration(most).String()
+	return config.Duration(shortest).String() + "–" + config.Duration(longest).String()
 }
 
 // Timeline is the sequence of waits of a record that fails transiently, each time for the same reason.

@@ -91,8 +91,8 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 		c.orders.onWritten = func() { end(errHeld) }
 	}
 	c.orders.take(ctx, reader.View())
-	if most, capped := c.cfg.CappedByCI(); capped {
-		c.log.WarnContext(ctx, "CI=true in the environment: attempts are capped", "max_attempts", most, "key", "pipeline.retry_policy.ci_max_attempts")
+	if limit, capped := c.cfg.CappedByCI(); capped {
+		c.log.WarnContext(ctx, "CI=true in the environment: attempts are capped", "max_attempts", limit, "key", "pipeline.retry_policy.ci_max_attempts")
 	}
 	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
 	besides, stop := context.WithCancel(ctx)

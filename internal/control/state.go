@@ -156,8 +156,8 @@ func (w wire) gatesOff(at time.Time) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("gates_off_until: %w", err)
 	}
-	if most := at.Add(MaxGatesOff); off.After(most) {
-		off = most
+	if limit := at.Add(MaxGatesOff); off.After(limit) {
+		off = limit
 	}
 	if !off.After(at) {
 		return time.Time{}, nil
@@ -170,8 +170,8 @@ func (w wire) gatesOff(at time.Time) (time.Time, error) {
 // the gates off for years. It is zero if the time is over by this clock.
 func (s State) GatesOffUntil(heard time.Time) time.Time {
 	until := s.GatesOff
-	if most := heard.Add(s.GatesOff.Sub(s.At)); until.After(most) {
-		until = most
+	if limit := heard.Add(s.GatesOff.Sub(s.At)); until.After(limit) {
+		until = limit
 	}
 	if !until.After(heard) {
 		return time.Time{}

@@ -133,11 +133,11 @@ func (t redirecting) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // stayOnHost follows a number of redirects to the same host, but never from https to http, and never one that would turn
 // a POST into a GET. Any other redirect is returned as the answer.
-func stayOnHost(most int) func(*http.Request, []*http.Request) error {
+func stayOnHost(limit int) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, before []*http.Request) error {
 		first := before[0]
 		downgraded := first.URL.Scheme == "https" && next.URL.Scheme != "https"
-		if len(before) > most || next.URL.Host != first.URL.Host || downgraded || next.Method != first.Method {
+		if len(before) > limit || next.URL.Host != first.URL.Host || downgraded || next.Method != first.Method {
 			return http.ErrUseLastResponse
 		}
 		return nil

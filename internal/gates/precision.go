@@ -70,15 +70,15 @@ func (o *ordinates) coarser(floor int) (n int) {
 }
 
 // worst returns the number of coarser ordinates of the batch with the most of them; 0 if no record names a batch.
-func (o *ordinates) worst(floor int) (most int) {
+func (o *ordinates) worst(floor int) (highest int) {
 	of := map[string]int{}
 	for _, k := range o.ring {
 		if k.batch != "" && k.decimals < floor {
 			of[k.batch]++
-			most = max(most, of[k.batch])
+			highest = max(highest, of[k.batch])
 		}
 	}
-	return most
+	return highest
 }
 
 // forget removes the ordinates of a batch.

@@ -202,8 +202,8 @@ func answerBytes(records int64) int32 {
 	return int32(min(max(records, 1)*fewBytes, fetchBytes))
 }
 
-func (s *Scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most int32) (*kmsg.FetchResponseTopicPartition, error) {
-	raw, err := s.cl.Broker(int(l.broker)).RetriableRequest(ctx, recordbatch.Request(s.topic, l.topicID, p, at, most))
+func (s *Scanner) fetch(ctx context.Context, l *leader, p int32, at int64, limit int32) (*kmsg.FetchResponseTopicPartition, error) {
+	raw, err := s.cl.Broker(int(l.broker)).RetriableRequest(ctx, recordbatch.Request(s.topic, l.topicID, p, at, limit))
 	if err != nil {
 		return nil, err
 	}

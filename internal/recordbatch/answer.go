@@ -89,13 +89,13 @@ const waitMillis = 500
 
 // Request returns a fetch request to the leader of a partition from an offset on, with read_committed. The response has
 // at most this many bytes, but always a whole batch. Newer brokers identify a topic by its ID.
-func Request(topic string, id [16]byte, partition int32, offset int64, most int32) *kmsg.FetchRequest {
+func Request(topic string, id [16]byte, partition int32, offset int64, limit int32) *kmsg.FetchRequest {
 	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, offset, most
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, offset, limit
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID, t.Partitions = topic, id, []kmsg.FetchRequestTopicPartition{p}
 	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = waitMillis, 1, most
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = waitMillis, 1, limit
 	req.IsolationLevel, req.Topics = 1, []kmsg.FetchRequestTopic{t}
 	return req
 }

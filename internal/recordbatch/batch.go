@@ -101,7 +101,7 @@ func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader
 	if err != nil {
 		return nil, nil, err
 	}
-	guard := &guarded{ctx: ctx, in: in, left: r.limits.Batch, most: r.limits.Batch}
+	guard := &guarded{ctx: ctx, in: in, left: r.limits.Batch, limit: r.limits.Batch}
 	return bufio.NewReaderSize(guard, streamBuffer), guard, nil
 }
 

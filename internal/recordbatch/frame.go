@@ -126,11 +126,11 @@ func (f *frame) field() (int64, error) {
 }
 
 // keep reads n bytes. If they are more than a limit, it writes them to a writer and does not keep them.
-func (f *frame) keep(n, most int64, over io.Writer) (kept []byte, ok bool, err error) {
+func (f *frame) keep(n, limit int64, over io.Writer) (kept []byte, ok bool, err error) {
 	if n < 0 {
 		return nil, true, nil
 	}
-	if n > most {
+	if n > limit {
 		return nil, false, f.copy(over, n)
 	}
 	kept = make([]byte, n)

@@ -58,7 +58,7 @@ func (g *group) describe(f *frame, value io.Writer) (l *Large, headers int64, er
 	if l.Bytes, err = f.field(); err != nil {
 		return nil, 0, err
 	}
-	head := &beginning{most: headBytes}
+	head := &beginning{limit: headBytes}
 	sum.Reset()
 	if err := f.copy(io.MultiWriter(head, sum, value), max(l.Bytes, 0)); err != nil {
 		return nil, 0, err
@@ -108,18 +108,18 @@ func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		most := int64(-1)
+		limit := int64(-1)
 		if fits && g.limits.Keep != nil && g.limits.Keep(string(name)) {
-			most = maxChosenBytes - int64(len(kept)) - chosen*headerWeight
+			limit = maxChosenBytes - int64(len(kept)) - chosen*headerWeight
 		}
 		if n, err = f.field(); err != nil {
 			return nil, err
 		}
-		value, fits, err := f.keep(n, most, io.Discard)
+		value, fits, err := f.keep(n, limit, io.Discard)
 		if err != nil {
 			return nil, err
 		}
-		if most < 0 || !fits {
+		if limit < 0 || !fits {
 			continue
 		}
 		chosen++
@@ -186,12 +186,12 @@ func frameOf(record []byte) frame {
 
 // beginning keeps the first bytes that are written to it.
 type beginning struct {
-	kept []byte
-	most int
+	kept  []byte
+	limit int
 }
 
 // Write implements [io.Writer]. It never fails.
 func (b *beginning) Write(p []byte) (int, error) {
-	b.kept = append(b.kept, p[:min(len(p), b.most-len(b.kept))]...)
+	b.kept = append(b.kept, p[:min(len(p), b.limit-len(b.kept))]...)
 	return len(p), nil
 }

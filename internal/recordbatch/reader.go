@@ -154,7 +154,7 @@ func readBatch(e entry, b *kmsg.RecordBatch) error {
 func (r *run) messageSet(e entry) error {
 	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: r.at, Topic: r.topic, Partition: r.partition},
 		&kmsg.FetchResponseTopicPartition{Partition: r.partition, RecordBatches: e.stored},
-		bounded{ctx: r.ctx, streams: r.streams, most: r.limits.Record}, nil)
+		bounded{ctx: r.ctx, streams: r.streams, limit: r.limits.Record}, nil)
 	if errors.Is(fetched.Err, kgo.ErrMaxDecompress) {
 		return r.unread(e.first, 0, len(e.stored), fmt.Errorf("%w %d bytes", errTooMuch, r.limits.Record))
 	}

@@ -39,15 +39,15 @@ func (s *streams) close() {
 }
 
 // decompress returns the decompressed bytes of a whole batch in memory of their own. The error wraps
-// [kgo.ErrMaxDecompress] if there are more than most of them.
-func (s *streams) decompress(ctx context.Context, src []byte, codec kgo.CompressionCodecType, most int) ([]byte, error) {
+// [kgo.ErrMaxDecompress] if there are more than limit.
+func (s *streams) decompress(ctx context.Context, src []byte, codec kgo.CompressionCodecType, limit int) ([]byte, error) {
 	if codec == kgo.CodecNone {
 		return src, nil
 	}
 	in, err := s.open(src, codec)
 	if err == nil {
 		s.all.Reset() // the buffer is used again, so that the result has exactly the size it needs
-		_, err = s.all.ReadFrom(&guarded{ctx: ctx, in: in, left: int64(most) + 1, most: int64(most)})
+		_, err = s.all.ReadFrom(&guarded{ctx: ctx, in: in, left: int64(limit) + 1, limit: int64(limit)})
 	}
 	switch {
 	case err == nil:
@@ -62,12 +62,12 @@ func (s *streams) decompress(ctx context.Context, src []byte, codec kgo.Compress
 type bounded struct {
 	ctx     context.Context
 	streams *streams
-	most    int
+	limit   int
 }
 
 // Decompress implements [kgo.Decompressor].
 func (b bounded) Decompress(stored []byte, codec kgo.CompressionCodecType) ([]byte, error) {
-	return b.streams.decompress(b.ctx, stored, codec, b.most)
+	return b.streams.decompress(b.ctx, stored, codec, b.limit)
 }
 
 // open returns the decompressed bytes of a batch. They are valid until the next call.
@@ -113,7 +113,7 @@ const xerialHeader = 16
 // snappy opens the frames of Java's client, or the one block of another client.
 func (s *streams) snappy(src []byte) (io.Reader, error) {
 	if len(src) >= xerialHeader && string(src[:len(xerialPrefix)]) == xerialPrefix {
-		return &blocks{rest: src[xerialHeader:], most: s.block}, nil
+		return &blocks{rest: src[xerialHeader:], limit: s.block}, nil
 	}
 	block, err := decodeBlock(nil, src, s.block)
 	return bytes.NewReader(block), err
@@ -123,13 +123,13 @@ func (s *streams) snappy(src []byte) (io.Reader, error) {
 // 64. The decoder also accepts S2's repeats, which no Kafka client writes and which expand a few bytes to gigabytes.
 const mostOfABlock = 22
 
-func decodeBlock(to, block []byte, most int) ([]byte, error) {
+func decodeBlock(to, block []byte, limit int) ([]byte, error) {
 	n, err := s2.DecodedLen(block)
 	switch {
 	case err != nil:
 		return nil, err
-	case n > most:
-		return nil, fmt.Errorf("%w %d bytes in one block of snappy", errTooMuch, most)
+	case n > limit:
+		return nil, fmt.Errorf("%w %d bytes in one block of snappy", errTooMuch, limit)
 	case n > mostOfABlock*len(block):
 		return nil, fmt.Errorf("one block of snappy of %d bytes decompresses to %d, more than the format allows: %w", len(block), n, s2.ErrCorrupt)
 	}
@@ -139,7 +139,7 @@ func decodeBlock(to, block []byte, most int) ([]byte, error) {
 // blocks decompresses framed snappy, block after block.
 type blocks struct {
 	rest, buf, out []byte
-	most           int
+	limit          int
 }
 
 // Read returns the next decompressed bytes.
@@ -156,7 +156,7 @@ func (b *blocks) Read(p []byte) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		var err error
-		if b.out, err = decodeBlock(b.buf, b.rest[:n], b.most); err != nil {
+		if b.out, err = decodeBlock(b.buf, b.rest[:n], b.limit); err != nil {
 			return 0, err
 		}
 		b.buf, b.rest = b.out, b.rest[n:]
@@ -171,10 +171,10 @@ var errTooMuch = errors.New("it decompresses to more than")
 
 // guarded ends a stream with its context, and after a number of bytes.
 type guarded struct {
-	ctx  context.Context
-	in   io.Reader
-	left int64
-	most int64
+	ctx   context.Context
+	in    io.Reader
+	left  int64
+	limit int64
 }
 
 // Read implements [io.Reader].
@@ -183,7 +183,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if g.left <= 0 {
-		return 0, fmt.Errorf("%w %d bytes", errTooMuch, g.most)
+		return 0, fmt.Errorf("%w %d bytes", errTooMuch, g.limit)
 	}
 	n, err := g.in.Read(p[:min(int64(len(p)), g.left)])
 	g.left -= int64(n)

@@ -99,10 +99,10 @@ func TestWrite_asksForTimes(t *testing.T) {
 
 // S0-2: the type is that of most values, and a comment names the exceptions.
 func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
-	many := func(most, other string) string {
+	many := func(usual, other string) string {
 		var out strings.Builder
 		for i := range 9 {
-			value := most
+			value := usual
 			if i == 4 {
 				value = other
 			}

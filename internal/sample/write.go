@@ -91,7 +91,7 @@ func (s *Sample) tolerance(w *writer) {
 	}
 	w.line("    max_null_rate: %-33s # mandatory: it pauses beyond; %s", strconv.FormatFloat(rate, 'f', -1, 64), why)
 	w.line("    halt_on_geometry_invalid: false                  # mandatory: an invalid geometry is a dead letter, and pauses nothing")
-	if digits, most := s.precision(); most > 0 {
+	if digits, count := s.precision(); count > 0 {
 		w.line("    # precision_decimal_threshold: %d                 # ? coordinates had %d decimals in most places: with it a source that gets coarser pauses the pipeline", min(digits, 15), digits)
 	}
 }
@@ -106,13 +106,13 @@ func (s *Sample) optional() (out []*field) {
 }
 
 // precision returns how many decimals most ordinates have.
-func (s *Sample) precision() (digits, most int) {
+func (s *Sample) precision() (digits, count int) {
 	for _, d := range slices.Sorted(maps.Keys(s.decimals)) {
-		if s.decimals[d] > most {
-			digits, most = d, s.decimals[d]
+		if s.decimals[d] > count {
+			digits, count = d, s.decimals[d]
 		}
 	}
-	return digits, most
+	return digits, count
 }
 
 // version suggests what orders the events of a feature.

@@ -39,7 +39,7 @@ func (x *simulation) ask(it *item) {
 		x.answered(it)
 		return
 	}
-	l := &it.home.lanes[p]
+	l := &it.home.providerStates[p]
 	if limit := x.w.providers[p].Connections; limit > 0 && l.turns == limit {
 		l.queue = append(l.queue, it)
 		return
@@ -63,7 +63,7 @@ func (x *simulation) throttle(it *item) {
 		x.unanswered(it, none, until)
 		return
 	}
-	limiter := it.home.lanes[p].limiter
+	limiter := it.home.providerStates[p].limiter
 	if limiter == nil {
 		x.send(it)
 		return
@@ -84,7 +84,7 @@ func (x *simulation) throttle(it *item) {
 // send asks the breaker and the quota and, if they allow it, the provider.
 func (x *simulation) send(it *item) {
 	p := x.provider(it)
-	l := &it.home.lanes[p]
+	l := &it.home.providerStates[p]
 	if until, held := x.held(it.home, p); held {
 		x.back(it)
 		x.unanswered(it, none, until)
@@ -125,7 +125,7 @@ func (x *simulation) reply(p int) int {
 // failure does not count.
 func (x *simulation) take(it *item) {
 	p := x.provider(it)
-	l := &it.home.lanes[p]
+	l := &it.home.providerStates[p]
 	reply, end, known := it.request.reply, breaker.Success, false
 	advice := enrich.QuotaAdvice{}
 	if reply != none {
@@ -152,7 +152,7 @@ func (x *simulation) take(it *item) {
 
 // back returns a connection to the next record that waits for it.
 func (x *simulation) back(it *item) {
-	l := &it.home.lanes[x.provider(it)]
+	l := &it.home.providerStates[x.provider(it)]
 	l.turns--
 	if len(l.queue) > 0 {
 		next := l.queue[0]
@@ -214,7 +214,7 @@ func (x *simulation) stepHeld(in *instance, step int) (until time.Duration, held
 
 // held reports whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
 func (x *simulation) held(in *instance, p int) (until time.Duration, held bool) {
-	l := &in.lanes[p]
+	l := &in.providerStates[p]
 	if l.circuit != nil {
 		if wait, open := l.circuit.Held(x.now); open {
 			return x.now + wait, true

@@ -69,7 +69,7 @@ func (x *simulation) dispatch(in *instance) {
 	}
 	in.dispatching = true
 	defer func() { in.dispatching = false }()
-	for !x.standing && in.running < x.w.sys.Concurrency && in.runnable.len()+in.due.len() > 0 {
+	for !x.paused && in.running < x.w.sys.Concurrency && in.runnable.len()+in.due.len() > 0 {
 		from := &in.runnable
 		if in.due.len() > 0 && (in.favour || in.runnable.len() == 0) {
 			from = &in.due
@@ -220,9 +220,9 @@ func (x *simulation) deliver(it *item) {
 func (x *simulation) fail(it *item, r int) {
 	f := x.w.replies[r].failure
 	if x.w.sys.Holds(f, x.reason(it, f)) {
-		x.stand(string(f.Code), whyHeld(x.w.sys, f))
+		x.pause(string(f.Code), whyHeld(x.w.sys, f))
 	}
-	if x.standing {
+	if x.paused {
 		x.putBack(it)
 		return
 	}
@@ -282,17 +282,17 @@ func (x *simulation) gate(it *item, o gates.Outcome) {
 		return
 	}
 	for _, b := range it.home.gates.Ended(x.time(), "", o) {
-		x.stand(string(b.Code), b.String())
+		x.pause(string(b.Code), b.String())
 		return
 	}
 }
 
 // stand pauses the pipeline, in all its instances, until the scenario's person resumes it.
-func (x *simulation) stand(code, why string) {
-	if x.standing {
+func (x *simulation) pause(code, why string) {
+	if x.paused {
 		return
 	}
-	x.standing = true
+	x.paused = true
 	x.rec.stood(x.now, code, why)
 	if again := x.w.ResumeAfter.Std(); again > 0 {
 		x.after(again, nil, func(*item) { x.resume() })
@@ -300,7 +300,7 @@ func (x *simulation) stand(code, why string) {
 }
 
 func (x *simulation) resume() {
-	x.standing = false
+	x.paused = false
 	x.rec.released(x.now, true, float64(x.queued))
 	for _, in := range x.instances {
 		in.gates.Reset()

@@ -196,9 +196,9 @@ func span(s Seconds) string {
 	}
 }
 
-func between(least, most Seconds) string {
-	if span(least) == span(most) {
-		return span(least)
+func between(shortest, longest Seconds) string {
+	if span(shortest) == span(longest) {
+		return span(shortest)
 	}
-	return span(least) + " to " + span(most)
+	return span(shortest) + " to " + span(longest)
 }

@@ -26,7 +26,7 @@ type recorder struct {
 	minutes   []minute
 	unsettled []int         // outages whose backlog is not gone, as indexes into out.Recovery
 	last      time.Duration // last time at which something was unfinished
-	standing  bool          // a gate has paused the pipeline
+	paused    bool          // a gate has paused the pipeline
 	heldSince time.Duration
 	heldFor   time.Duration // sum of all pauses
 }
@@ -212,7 +212,7 @@ const mostHolds = 20
 
 // stood records that a gate pauses the pipeline.
 func (r *recorder) stood(now time.Duration, code, why string) {
-	r.standing, r.heldSince = true, now
+	r.paused, r.heldSince = true, now
 	r.out.HeldTimes++
 	if r.out.HeldTimes <= mostHolds {
 		r.out.Holds = append(r.out.Holds, Hold{At: InSeconds(now), Code: code, Reason: why})
@@ -222,10 +222,10 @@ func (r *recorder) stood(now time.Duration, code, why string) {
 // released records that the pipeline resumes, or that the simulation ends while it is paused, and what has waited
 // meanwhile.
 func (r *recorder) released(now time.Duration, resumed bool, source float64) {
-	if !r.standing {
+	if !r.paused {
 		return
 	}
-	r.standing = false
+	r.paused = false
 	r.heldFor += now - r.heldSince
 	if r.out.HeldTimes > mostHolds {
 		return
@@ -297,16 +297,16 @@ func timeline(sys System, f classify.Failure) Timeline {
 	t := Timeline{Code: f.Code, Waits: []Wait{}}
 	var earliest, latest, shortest, longest time.Duration
 	for n := 1; n <= maxWaits; n++ {
-		least := sys.Decide(policy.Tried{Attempts: n, LastDelay: shortest}, f, start(), func() float64 { return 0 })
-		most := sys.Decide(policy.Tried{Attempts: n, LastDelay: longest}, f, start(), func() float64 { return 1 - 1e-9 })
-		if least.Outcome != policy.OutcomeRetried {
-			t.Reason = least.Reason
+		fastest := sys.Decide(policy.Tried{Attempts: n, LastDelay: shortest}, f, start(), func() float64 { return 0 })
+		slowest := sys.Decide(policy.Tried{Attempts: n, LastDelay: longest}, f, start(), func() float64 { return 1 - 1e-9 })
+		if fastest.Outcome != policy.OutcomeRetried {
+			t.Reason = fastest.Reason
 			return t
 		}
-		shortest, longest = least.Due.Sub(start()), most.Due.Sub(start())
+		shortest, longest = fastest.Due.Sub(start()), slowest.Due.Sub(start())
 		earliest, latest = earliest+shortest, latest+longest
 		t.Waits = append(t.Waits, Wait{
-			Attempt: n + 1, Least: InSeconds(shortest), Most: InSeconds(longest), Topic: sys.Tiers[least.Tier].Topic,
+			Attempt: n + 1, Least: InSeconds(shortest), Most: InSeconds(longest), Topic: sys.Tiers[fastest.Tier].Topic,
 			Earliest: InSeconds(earliest), Latest: InSeconds(latest),
 		})
 	}

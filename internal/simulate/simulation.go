@@ -50,24 +50,24 @@ type simulation struct {
 	ended     bool // no more arrive
 	queued    int  // over all instances
 	overdue   int
-	standing  bool // a gate has paused the pipeline
+	paused    bool // a gate has paused the pipeline
 	work      int  // events, and started records, held ones each time
 }
 
 // instance is one consumer.
 type instance struct {
-	running     int
-	runnable    queue // from the source, and formerly held ones
-	due         queue // from the tiers
-	favour      bool
-	dispatching bool
-	lanes       []lane      // by provider
-	holds       []*holdList // by step; nil: nothing is held
-	gates       *gates.Gates
+	running        int
+	runnable       queue // from the source, and formerly held ones
+	due            queue // from the tiers
+	favour         bool
+	dispatching    bool
+	providerStates []providerState // by provider
+	holds          []*holdList     // by step; nil: nothing is held
+	gates          *gates.Gates
 }
 
-// lane is an instance's view of one provider.
-type lane struct {
+// providerState is an instance's view of one provider.
+type providerState struct {
 	circuit *breaker.Circuit // nil if there is none
 	quota   *enrich.QuotaLedger
 	limiter *rate.Limiter // nil when none is configured
@@ -84,9 +84,9 @@ func newSimulation(w *world) *simulation {
 		keys: map[int]*keyed{},
 	}
 	for range w.Instances {
-		in := &instance{lanes: make([]lane, len(w.providers)), holds: make([]*holdList, len(w.steps)), gates: gates.New(w.sys.Tolerance)}
+		in := &instance{providerStates: make([]providerState, len(w.providers)), holds: make([]*holdList, len(w.steps)), gates: gates.New(w.sys.Tolerance)}
 		for i, p := range w.providers {
-			l := &in.lanes[i]
+			l := &in.providerStates[i]
 			l.quota = enrich.NewQuotaLedger(w.sys.RetryAfterLimit, x.time)
 			if p.Breaker != nil {
 				l.circuit = breaker.NewCircuit(*p.Breaker)
@@ -125,7 +125,7 @@ func (x *simulation) run(ctx context.Context, budget int) (Report, error) {
 			return Report{}, ctx.Err()
 		}
 	}
-	if x.standing {
+	if x.paused {
 		x.pass(max(x.now, x.w.Duration.Std()))
 	}
 	x.rec.released(x.now, false, float64(x.queued))
@@ -134,7 +134,7 @@ func (x *simulation) run(ctx context.Context, budget int) (Report, error) {
 
 // pass advances the time.
 func (x *simulation) pass(to time.Duration) {
-	for p, l := range x.instances[0].lanes {
+	for p, l := range x.instances[0].providerStates {
 		if l.circuit != nil && l.circuit.IsOpen() {
 			x.rec.requests[p].open += to - x.now
 		}

@@ -50,9 +50,9 @@ func (s *Sink) run() {
 
 // gather returns the waiting jobs, up to a full batch; the timer belongs to the writer.
 func (s *Sink) gather(first *job, timer *time.Timer) []*job {
-	batch, bytes := append(make([]*job, 0, s.most), first), first.bytes
+	batch, bytes := append(make([]*job, 0, s.limit), first), first.bytes
 	timer.Reset(linger)
-	for len(batch) < s.most && bytes < mostBytes {
+	for len(batch) < s.limit && bytes < mostBytes {
 		select {
 		case j := <-s.jobs:
 			batch, bytes = append(batch, j), bytes+j.bytes

@@ -292,7 +292,7 @@ func TestDifferenceOf_S0_6(t *testing.T) {
 
 // The newest record of a key counts. Among several partitions, it is the one with the latest timestamp.
 func TestNewest(t *testing.T) {
-	n := newestRecords{places: map[keyHash]recordPosition{}, most: 2}
+	n := newestRecords{places: map[keyHash]recordPosition{}, limit: 2}
 	rec := func(partition int32, offset, millis int64) *kgo.Record {
 		return &kgo.Record{Topic: "out", Partition: partition, Offset: offset, Timestamp: time.UnixMilli(millis)}
 	}

@@ -54,8 +54,8 @@ func (s *Sink) confirm() {
 		case <-s.closing:
 			return
 		case first := <-s.repeats:
-			batch := append(make([]*repeatJob, 0, s.most), first)
-			for more := true; more && len(batch) < s.most; {
+			batch := append(make([]*repeatJob, 0, s.limit), first)
+			for more := true; more && len(batch) < s.limit; {
 				select {
 				case j := <-s.repeats:
 					batch = append(batch, j)

@@ -25,7 +25,7 @@ type Sink struct {
 	classify func(error) classify.Failure
 	timeout  time.Duration
 	cooldown time.Duration // of the breaker
-	most     int           // records of a batch
+	limit    int           // records of a batch
 
 	table    atomic.Pointer[reading] // nil until the database has described the table
 	asks     sync.Mutex              // held while one goroutine reads the description
@@ -62,7 +62,7 @@ func Open(cfg *config.Config, log *slog.Logger) (*Sink, error) {
 	log = log.With("sink", c.Table)
 	s := &Sink{
 		db: db, breaker: breaker.NewGuard(Dependency, &c.Breaker, log), classify: classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of,
-		timeout: timeout, cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: log}, most: c.MaxBatch, plain: *t, refreshAge: refreshAge,
+		timeout: timeout, cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: log}, limit: c.MaxBatch, plain: *t, refreshAge: refreshAge,
 		jobs: make(chan *job, c.MaxBatch), repeats: make(chan *repeatJob, c.MaxBatch), closing: make(chan struct{}),
 	}
 	s.tally.status.Table = c.Table

@@ -83,7 +83,7 @@ func Verify(ctx context.Context, client *kgo.Client, cfg *config.Config, o Verif
 	if err != nil {
 		return nil, err
 	}
-	r := &verification{cfg: cfg, table: table, o: o, newest: newestRecords{places: map[keyHash]recordPosition{}, most: o.MaxKeys}}
+	r := &verification{cfg: cfg, table: table, o: o, newest: newestRecords{places: map[keyHash]recordPosition{}, limit: o.MaxKeys}}
 	r.report = &VerifyReport{Pipeline: cfg.Pipeline.ID, Table: cfg.Sink.PostGIS.Table, At: time.Now(), Found: map[Difference]int64{}}
 	if err := kafka.Scan(ctx, client, topic, maps.Clone(spans), func(rec *kgo.Record) error { return r.first(ctx, rec) }); err != nil {
 		return nil, err
@@ -334,7 +334,7 @@ func recordPositionOf(r *kgo.Record) recordPosition {
 // newestRecords has the position of the newest record of each key.
 type newestRecords struct {
 	places map[keyHash]recordPosition
-	most   int
+	limit  int
 }
 
 // take stores the position of a record under the guard's name of its key. Records of one partition come in order. A key has records in
@@ -345,8 +345,8 @@ func (n *newestRecords) take(key []byte, r *kgo.Record) error {
 	if known && before.partition != now.partition && before.millis > now.millis {
 		return nil
 	}
-	if !known && len(n.places) >= n.most {
-		return fmt.Errorf("topic %s: %w: --max-keys is %d", r.Topic, ErrTooManyKeys, n.most)
+	if !known && len(n.places) >= n.limit {
+		return fmt.Errorf("topic %s: %w: --max-keys is %d", r.Topic, ErrTooManyKeys, n.limit)
 	}
 	n.places[h] = now
 	return nil

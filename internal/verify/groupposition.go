@@ -103,14 +103,14 @@ func (r *run) checkpoints(ctx context.Context, s *groupPosition, details kadm.To
 			continue
 		}
 		s.generations[p] = Generation{Now: cp.Generation, First: cp.First()}
-		for topic, stand := range cp.Positions {
+		for topic, position := range cp.Positions {
 			d, there := details[topic]
 			switch {
 			case !there || d.Err != nil:
-			case stand.ID.Differs(statetopic.TopicID(d.ID)):
+			case position.ID.Differs(statetopic.TopicID(d.ID)):
 				s.foreign = s.foreign || topic == s.source
 			default:
-				if s.commits[Spot{topic, p}], err = retrytopics.ParseCommit(stand.Commit.Offset, stand.Commit.Metadata); err != nil {
+				if s.commits[Spot{topic, p}], err = retrytopics.ParseCommit(position.Commit.Offset, position.Commit.Metadata); err != nil {
 					return fmt.Errorf("checkpoint of partition %d of %s: %w", p, r.cfg.Topics.State, err)
 				}
 				s.waitsIn(topic, r.known())

@@ -125,13 +125,13 @@ func (h *history) waits(s *step) {
 
 // calls checks the bound on the number of attempts.
 func (h *history) calls() {
-	most := map[string]int{}
+	counts := map[string]int{}
 	for _, c := range h.Evidence.Calls {
-		most[c.Source]++
+		counts[c.Source]++
 	}
 	for _, in := range h.inputs {
 		bound := (1+in.replays)*h.Plan.Engine.MaxAttempts + h.Repeats
-		if n := most[in.position]; n > bound {
+		if n := counts[in.position]; n > bound {
 			h.report(Calls, in.position, "its handler was called %d times, at most %d are allowed", n, bound)
 		}
 	}

@@ -13,8 +13,8 @@ func (h *history) limits() {
 			h.report(Memory, "", "%s held %d records at a time, at most %d are allowed", held.Instance, held.Most, held.Limit)
 		}
 	}
-	if most := MostBusy(h.Plan); h.Busy > most {
-		h.report(Pause, "", "a process sent %d requests within %v, at most %d are allowed", h.Busy, BusyWindow, most)
+	if limit := MostBusy(h.Plan); h.Busy > limit {
+		h.report(Pause, "", "a process sent %d requests within %v, at most %d are allowed", h.Busy, BusyWindow, limit)
 	}
 }
 

@@ -80,14 +80,14 @@ func adopted(r *kgo.Record) bool {
 // counted checks that a loss counts every record that nobody read, and none that somebody did. Between them are
 // transaction markers and aborted records, which the engine cannot tell from records.
 func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]bool) {
-	most := l.To - l.From
+	limit := l.To - l.From
 	for offset := l.From; offset < l.To; offset++ {
 		if taken[header.Position{Topic: l.Topic, Partition: l.Partition, Offset: offset}.String()] {
-			most--
+			limit--
 		}
 	}
-	if l.Records < missed || l.Records > most {
-		h.report(Conservation, "", "an engine says that %d records of partition %d, from %d to %d, are lost; %d to %d are", l.Records, l.Partition, l.From, l.To-1, missed, most)
+	if l.Records < missed || l.Records > limit {
+		h.report(Conservation, "", "an engine says that %d records of partition %d, from %d to %d, are lost; %d to %d are", l.Records, l.Partition, l.From, l.To-1, missed, limit)
 	}
 }
 

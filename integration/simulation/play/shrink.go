@@ -12,8 +12,8 @@ import (
 
 // shrink searches for a smaller plan that breaks one of the same promises, until there is none or the time is over. It
 // calls tell for each step.
-func (pl *player) shrink(ctx context.Context, failed played, jobs int, most time.Duration, tell func(played)) (played, error) {
-	until := time.Now().Add(most)
+func (pl *player) shrink(ctx context.Context, failed played, jobs int, limit time.Duration, tell func(played)) (played, error) {
+	until := time.Now().Add(limit)
 	for again := true; again && time.Now().Before(until); {
 		again = false
 		err := pl.each(ctx, jobs, slices.Values(failed.plan.Smaller()), func(w played) bool {

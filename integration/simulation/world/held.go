@@ -128,7 +128,7 @@ func (h *held) keep(owned func(topic string, partition int32) bool) {
 	}
 }
 
-func (h *held) most() int {
+func (h *held) largest() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.peak

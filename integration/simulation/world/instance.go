@@ -140,7 +140,7 @@ func (p *process) count(ctx context.Context) {
 func (in *Instance) settle(p *process) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.peak.Most = max(in.peak.Most, p.held.most())
+	in.peak.Most = max(in.peak.Most, p.held.largest())
 }
 
 func (p *process) killed() bool {

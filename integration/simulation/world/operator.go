@@ -57,7 +57,7 @@ func (o *operator) close() {
 }
 
 // Replay reinjects dead letters, the oldest first, up to a limit, and by force if requested. It returns their number.
-func (w *World) Replay(most int, force bool) int {
+func (w *World) Replay(limit int, force bool) int {
 	o := w.operator
 	o.busy <- struct{}{}
 	defer func() { <-o.busy }()
@@ -66,14 +66,14 @@ func (w *World) Replay(most int, force bool) int {
 		w.Tell("it is still in doubt which of %d dead letters went back: %v", len(o.doubted), err)
 		return 0
 	}
-	most = min(most, len(o.pending))
+	limit = min(limit, len(o.pending))
 	back := 0
-	for _, letter := range o.pending[:most] {
+	for _, letter := range o.pending[:limit] {
 		if o.replay(letter, force) {
 			back++
 		}
 	}
-	o.pending = slices.Delete(o.pending, 0, most)
+	o.pending = slices.Delete(o.pending, 0, limit)
 	return back
 }
 

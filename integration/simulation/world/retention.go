@@ -14,10 +14,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Prune deletes up to most records of a source partition that the group has not committed, the oldest first, and returns
+// Prune deletes up to limit records of a source partition that the group has not committed, the oldest first, and returns
 // their number. It stops before the first replay, because an operator would have to know that a replay was deleted. It
 // leaves a partition without a commit alone: it is unknown what a group that never committed has missed.
-func (w *World) Prune(partition int32, most int64) (gone int, err error) {
+func (w *World) Prune(partition int32, limit int64) (gone int, err error) {
 	w.writes <- struct{}{}
 	defer func() { <-w.writes }()
 	ctx, cancel := context.WithTimeout(w.ctx, readBound)
@@ -37,7 +37,7 @@ func (w *World) Prune(partition int32, most int64) (gone int, err error) {
 			continue
 		}
 		_, replay := topiclog.Header(r, header.KeyReplayID)
-		if r.Offset >= at && (replay > 0 || r.Offset >= at+most) {
+		if r.Offset >= at && (replay > 0 || r.Offset >= at+limit) {
 			break
 		}
 		if r.Offset >= at {

@@ -39,12 +39,12 @@ func Describe(r *kgo.Record) string {
 }
 
 func start(value []byte) string {
-	const most = 100
+	const limit = 100
 	switch {
 	case value == nil:
 		return "(null)"
-	case len(value) > most:
-		return fmt.Sprintf("%q… (%d bytes)", value[:most], len(value))
+	case len(value) > limit:
+		return fmt.Sprintf("%q… (%d bytes)", value[:limit], len(value))
 	default:
 		return fmt.Sprintf("%q", value)
 	}
