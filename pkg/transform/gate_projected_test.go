@@ -119,6 +119,23 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 	expect.That(t, crossed >= 300, "only %d polygons cross the meridian", crossed)
 }
 
+// A geometry in metres that the gates repair, and whose type they convert, is projected as repaired and converted.
+func TestProjected_S0_8_aRepairIsProjected(t *testing.T) {
+	sent := feature(`{"type":"Polygon","coordinates":[[[500000,5300000],[500100,5300100],[500100,5300000],[500000,5300100],[500000,5300000]]]}`)
+	rules := GeometryRules{SourceCRS: "EPSG:25832", TargetCRS: "EPSG:25832", Validity: ValidityRepair}
+	repaired, flag, err := applied(t, Config{Geometry: rules}, sent)
+	must.That(t, err == nil && strings.HasPrefix(flag, "repaired ring_not_simple"), "got %s, %q, %v", repaired, flag, err)
+	rules.TargetCRS = "EPSG:4326"
+	want, _, err := applied(t, Config{Geometry: rules}, feature(repaired))
+	must.That(t, err == nil && strings.Contains(want, "MultiPolygon"), "got %s, %v", want, err)
+	got, _, err := applied(t, Config{Geometry: rules}, sent)
+	expect.That(t, err == nil && got == want, "got  %s, %v\nwant %s", got, err, want)
+
+	rules.Types, rules.OtherTypes = []GeometryType{MultiPolygon}, ValidityRepair
+	got, _, err = applied(t, Config{Geometry: rules}, feature(`{"type":"Polygon","coordinates":[[[500000,5300000],[500100,5300000],[500100,5300000],[500100,5300100],[500000,5300000]]]}`))
+	expect.That(t, err == nil && strings.HasPrefix(got, `{"type":"MultiPolygon","coordinates":[[[[9,`), "got %s, %v", got, err)
+}
+
 // starAround returns a ring of some tenths of a degree near the 180th meridian, with longitudes within ±180.
 func starAround(random *rand.Rand, lat float64) orb.Ring {
 	middle := orb.Point{179.5 + random.Float64(), lat + random.Float64()}
