@@ -78,7 +78,7 @@ var walls = map[string]string{
 	"pkg/retrytopics/policy":               "pkg/classify pkg/retrytopics/header",
 	"pkg/retrytopics/statetopic":           "internal/keyorder pkg/idempotency pkg/retrytopics/header pkg/retrytopics/internal/offsets",
 	"cmd/consumer":                         "internal/acls internal/audit internal/cli internal/config internal/console internal/consumer internal/control internal/deadletters internal/demo internal/devbroker internal/gates internal/governance internal/kafka internal/pipeline internal/refdata internal/sample internal/simulate internal/sink internal/status internal/topics internal/verify pkg/classify pkg/retrytopics pkg/retrytopics/engine pkg/transform schemas",
-	"cmd/replayer":                         "internal/access internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/dryrun internal/replay/jobs internal/replay/operation internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/states internal/status pkg/classify pkg/retrytopics/header",
+	"cmd/replayer":                         "internal/access internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/dryrun internal/replay/jobs internal/replay/operation internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/states internal/replay/target internal/status pkg/classify pkg/retrytopics/header",
 }
 
 // C-6: each package under internal/, pkg/retrytopics and cmd/ imports exactly what walls lists.

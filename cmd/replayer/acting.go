@@ -58,10 +58,10 @@ func (a *app) goesOn(command, reason string) func(letters int) string {
 
 // goesOnBy is goesOn for a change by another person.
 func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
-	command += again("actor", by)
+	command += cli.FlagText("actor", by)
 	return func(letters int) string {
 		if letters > replay.ManyLetters {
-			return command + again("reason", cli.CleanText(reason, cli.OneLine))
+			return command + cli.FlagText("reason", cli.CleanText(reason, cli.OneLine))
 		}
 		return command + " --execute --reason " + a.why(reason)
 	}
@@ -69,7 +69,7 @@ func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
 
 // executing returns a command with --execute and the reason.
 func (a *app) executing(command, reason string) string {
-	return command + again("actor", a.by) + " --execute --reason " + a.why(reason)
+	return command + cli.FlagText("actor", a.by) + " --execute --reason " + a.why(reason)
 }
 
 // check refuses a change without a reason before the program connects to a broker.
@@ -130,7 +130,7 @@ func (a *app) why(reason string) string {
 const forceVersionFlag = "force-version"
 
 // sendingFlags returns the names of the flags of [sending].
-func sendingFlags() []string { return flagNames(new(sending).register) }
+func sendingFlags() []string { return cli.FlagNames(new(sending).register) }
 
 // sending holds the flags that control how dead letters are replayed.
 type sending struct {

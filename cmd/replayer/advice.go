@@ -4,10 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -87,60 +83,8 @@ func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 	return exit(cli.ExitNothing, errors.New("no dead letter that could be replayed matches"))
 }
 
-// again returns a blank and a flag with its value for a printed command, or "" if the value is empty.
-func again(flag, value string) string {
-	if value == "" {
-		return ""
-	}
-	return " --" + flag + " " + cli.ShellWord(value)
-}
-
-// flagNames returns the names of the flags that functions register, in the order of their registration.
-func flagNames(register ...func(*cobra.Command)) (names []string) {
-	cmd := &cobra.Command{}
-	cmd.Flags().SortFlags = false
-	for _, on := range register {
-		on(cmd)
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return names
-}
-
 // set gives a flag another value for all commands that are printed afterwards.
-func (a *app) set(name string, values ...string) {
-	f := a.cmd.Flags().Lookup(name)
-	f.Changed = true
-	if list, isList := f.Value.(pflag.SliceValue); isList {
-		_ = list.Replace(values) // lists of text accept every value
-		return
-	}
-	_ = f.Value.Set(values[0]) // text accepts every value
-}
+func (a *app) set(name string, values ...string) { cli.SetFlag(a.cmd, name, values...) }
 
-// typed returns flags with the values that the command line gave them, for a printed command. It leaves out flags that were not given.
-func (a *app) typed(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		f := a.cmd.Flags().Lookup(name)
-		if f == nil || !f.Changed {
-			continue
-		}
-		list, isList := f.Value.(pflag.SliceValue)
-		switch {
-		case isList:
-			for _, value := range list.GetSlice() {
-				if f.Value.Type() == "stringSlice" {
-					value = oneOfList(value)
-				}
-				b.WriteString(again(name, value))
-			}
-		case f.Value.Type() == "bool":
-			if f.Value.String() == "true" {
-				b.WriteString(" --" + name)
-			}
-		default:
-			b.WriteString(again(name, f.Value.String()))
-		}
-	}
-	return b.String()
-}
+// typed returns flags with the values that the command line gave them, for a printed command.
+func (a *app) typed(names ...string) string { return cli.GivenFlags(a.cmd, names...) }

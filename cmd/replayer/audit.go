@@ -84,11 +84,11 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 		return a.auditTable(ctx, s, f.filter)
 	}
 	e := a.emitter()
-	err = s.AuditEvents(ctx, f.filter, func(event audit.Event) error { return e.emit(event) })
+	err = s.AuditEvents(ctx, f.filter, func(event audit.Event) error { return e.Emit(event) })
 	if err != nil {
 		return err
 	}
-	return e.end(noEvent())
+	return e.End(noEvent())
 }
 
 func noEvent() error { return exit(cli.ExitNothing, errors.New("no audit event matches")) }
@@ -97,7 +97,7 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f audit.Filter)
 	var events []audit.Event
 	more := 0
 	err := s.AuditEvents(ctx, f, func(e audit.Event) error {
-		if len(events) == maxRows {
+		if len(events) == cli.MaxRows {
 			more++
 			return nil
 		}
@@ -113,8 +113,8 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f audit.Filter)
 	slices.SortStableFunc(events, func(x, y audit.Event) int {
 		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Place.Seq, y.Place.Seq))
 	})
-	t := table{columns: []column{
-		{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "DEAD LETTER"}, {title: "OPERATION", below: true}, {title: "REASON", below: true}, {title: "WHAT", below: true},
+	t := cli.Table{Columns: []cli.Column{
+		{Title: "TIME"}, {Title: "DECISION"}, {Title: "WHO"}, {Title: "DEAD LETTER"}, {Title: "OPERATION", Below: true}, {Title: "REASON", Below: true}, {Title: "WHAT", Below: true},
 	}}
 	for _, e := range events {
 		what := e.Message
@@ -127,11 +127,11 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f audit.Filter)
 		if e.Plan != "" && e.Decision == audit.Operation {
 			what += ", plan " + e.Plan
 		}
-		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.Letter), orDash(e.RunID), orDash(e.Reason), what)
+		t.Add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.Letter), orDash(e.RunID), orDash(e.Reason), what)
 	}
-	t.more = more
-	fmt.Fprint(a.env.Err, t.rest())
-	return a.print(t.text(a.env))
+	t.Drop(more)
+	fmt.Fprint(a.env.Err, t.Dropped())
+	return a.print(t.Text(a.screen()))
 }
 
 // auditActions prints one line for each command of an operator.
@@ -148,22 +148,22 @@ func (a *app) auditActions(ctx context.Context, s *replay.Service, f audit.Filte
 	}
 	e := a.emitter()
 	for _, act := range actions {
-		if err := e.emit(act); err != nil {
+		if err := e.Emit(act); err != nil {
 			return err
 		}
 	}
-	return e.end(nil)
+	return e.End(nil)
 }
 
 func (a *app) actionTable(actions []audit.Action) error {
-	t := table{columns: []column{
-		{title: "BEGAN"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DONE", below: true}, {title: "REASON", below: true}, {title: "WHAT", below: true},
+	t := cli.Table{Columns: []cli.Column{
+		{Title: "BEGAN"}, {Title: "WHO"}, {Title: "OPERATION"}, {Title: "DONE", Below: true}, {Title: "REASON", Below: true}, {Title: "WHAT", Below: true},
 	}}
 	for _, act := range actions {
-		t.add(act.Began.UTC().Format("2006-01-02 15:04:05"), audit.Who(act.By, act.User), orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(purpose(act)))
+		t.Add(act.Began.UTC().Format("2006-01-02 15:04:05"), audit.Who(act.By, act.User), orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(purpose(act)))
 	}
-	fmt.Fprint(a.env.Err, t.rest())
-	return a.print(t.text(a.env))
+	fmt.Fprint(a.env.Err, t.Dropped())
+	return a.print(t.Text(a.screen()))
 }
 
 // purpose returns the message of an action and the progress of the watched consumer group.

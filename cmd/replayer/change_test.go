@@ -128,8 +128,8 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 func TestWords_S4_8(t *testing.T) {
 	d := newDesk(t, true).fill()
 	d.env.Color = true
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa").prints(green + "passes (remote steps and the sink are not tried)" + reset).hides("\uFFFD[")
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc").prints(red + "fails: geometry_invalid (gate): " + reset)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa").prints(string(cli.Green) + "passes (remote steps and the sink are not tried)" + "\x1b[0m").hides("\uFFFD[")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc").prints(string(cli.Red) + "fails: geometry_invalid (gate): " + "\x1b[0m")
 	d.env.Color = false
 	const reason = "area is an estimate; it's \"rough\""
 	for _, command := range [][]string{

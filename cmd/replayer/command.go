@@ -36,6 +36,13 @@ type Env struct {
 	KafkaOpts   []kgo.Opt        // appended to those of the pipeline file
 }
 
+// screen returns what the standard output is.
+func (e Env) screen() cli.Screen {
+	return cli.Screen{Terminal: e.Terminal, Width: e.Width, Color: e.Color}
+}
+
+func (a *app) screen() cli.Screen { return a.env.screen() }
+
 // Run executes one command line (without the program's name) and returns its exit code.
 func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	a := &app{env: env}

@@ -101,7 +101,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 			}
 		}
 		if a.output != "table" {
-			return e.emit(one)
+			return e.Emit(one)
 		}
 		if letters > f.show {
 			return nil
@@ -113,7 +113,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 		return err
 	}
 	if a.output != "table" {
-		if err := e.end(nil); err != nil {
+		if err := e.End(nil); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ const (
 // differences returns the text of the changes to one dead letter.
 func (a *app) differences(e replay.Edited) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+cli.CleanText(e.ID, cli.OneLine)))
+	fmt.Fprintf(&b, "%s\n", a.screen().Paint(cli.Bold, "dead letter "+cli.CleanText(e.ID, cli.OneLine)))
 	if e.Why != "" {
 		fmt.Fprintf(&b, "  left: %s\n", cli.CleanText(e.Why, cli.OneLine))
 		return b.String()
@@ -152,10 +152,10 @@ func (a *app) differences(e replay.Edited) string {
 		}
 		fmt.Fprintf(&b, "  %s\n", cli.CleanText(atMost(maxPath, c.Path), cli.OneLine))
 		if c.Before != nil {
-			fmt.Fprintf(&b, "  %s\n", a.painted(red, "- "+cli.CleanText(atMost(maxShown, string(c.Before)), cli.OneLine)))
+			fmt.Fprintf(&b, "  %s\n", a.screen().Paint(cli.Red, "- "+cli.CleanText(atMost(maxShown, string(c.Before)), cli.OneLine)))
 		}
 		if c.After != nil {
-			fmt.Fprintf(&b, "  %s\n", a.painted(green, "+ "+cli.CleanText(atMost(maxShown, string(c.After)), cli.OneLine)))
+			fmt.Fprintf(&b, "  %s\n", a.screen().Paint(cli.Green, "+ "+cli.CleanText(atMost(maxShown, string(c.After)), cli.OneLine)))
 		}
 	}
 	fmt.Fprintf(&b, "  %s -> %s\n  today's transform %s\n", e.Before, e.After, a.verdictText(*e.Today))

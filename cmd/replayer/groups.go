@@ -74,11 +74,11 @@ func (a *app) writeGroups(groups []dlq.Group) error {
 	}
 	e := a.emitter()
 	for _, g := range groups {
-		if err := e.emit(dlq.NewGroupJSON(g)); err != nil {
+		if err := e.Emit(dlq.NewGroupJSON(g)); err != nil {
 			return err
 		}
 	}
-	return e.end(nothing())
+	return e.End(nothing())
 }
 
 // seenAt is the layout of times in tables, in UTC.
@@ -88,31 +88,31 @@ func (a *app) groupTable(groups []dlq.Group) error {
 	if len(groups) == 0 {
 		return nothing()
 	}
-	t := table{columns: []column{
-		{title: "COUNT", right: true}, {title: "SHARE", right: true}, {title: "PENDING", right: true}, {title: "REPLAYED", right: true}, {title: "DISCARDED", right: true},
-		{title: "GROUP"}, {title: "CODE"},
+	t := cli.Table{Columns: []cli.Column{
+		{Title: "COUNT", Right: true}, {Title: "SHARE", Right: true}, {Title: "PENDING", Right: true}, {Title: "REPLAYED", Right: true}, {Title: "DISCARDED", Right: true},
+		{Title: "GROUP"}, {Title: "CODE"},
 	}}
 	total := 0
 	for _, g := range groups {
 		total += g.Count
-		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
+		t.Add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
 			strconv.Itoa(g.Statuses[deadletters.Discarded]-g.PutBack), g.ID, orDash(g.Code))
-		t.note(orDash(cmp.Or(g.Said, g.Message))) // the pattern of a group hides numbers such as 502
+		t.Note(orDash(cmp.Or(g.Said, g.Message))) // the pattern of a group hides numbers such as 502
 		if g.CausedBy != "" {
-			t.note("caused by " + g.CausedBy)
+			t.Note("caused by " + g.CausedBy)
 		}
-		t.note("from " + g.FirstSeen.UTC().Format(seenAt) + " to " + g.LastSeen.UTC().Format(seenAt))
+		t.Note("from " + g.FirstSeen.UTC().Format(seenAt) + " to " + g.LastSeen.UTC().Format(seenAt))
 		if g.PutBack > 0 {
-			t.note(fmt.Sprintf("%d %s", g.PutBack, putBack))
+			t.Note(fmt.Sprintf("%d %s", g.PutBack, putBack))
 		}
 		if n := g.Note; n != nil {
-			t.note(fmt.Sprintf("note by %s, %s: %s", n.By, n.At.UTC().Format(seenAt), n.Text))
+			t.Note(fmt.Sprintf("note by %s, %s: %s", n.By, n.At.UTC().Format(seenAt), n.Text))
 		}
 		if g.Values != nil {
-			t.note(valueNotes(g.Values)...)
+			t.Note(valueNotes(g.Values)...)
 		}
 	}
-	if err := a.print(t.text(a.env)); err != nil {
+	if err := a.print(t.Text(a.screen())); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",

@@ -135,19 +135,19 @@ func jobsText(env Env, jobs []control.Job) string {
 			fmt.Fprint(&b, stoppedText(j))
 		}
 	}
-	t := table{columns: []column{
-		{title: "STATE"}, {title: "KIND"}, {title: "DONE", right: true}, {title: "LEFT", right: true}, {title: "NOT REACHED", right: true}, {title: "FAILED AGAIN", right: true}, {title: "BEGAN"}, {title: "BY"}, {title: "JOB", below: true},
+	t := cli.Table{Columns: []cli.Column{
+		{Title: "STATE"}, {Title: "KIND"}, {Title: "DONE", Right: true}, {Title: "LEFT", Right: true}, {Title: "NOT REACHED", Right: true}, {Title: "FAILED AGAIN", Right: true}, {Title: "BEGAN"}, {Title: "BY"}, {Title: "JOB", Below: true},
 	}}
 	for _, j := range jobs[:min(len(jobs), jobsShown)] {
-		t.add(string(j.State), string(j.Kind), strconv.Itoa(j.Done), strconv.Itoa(j.Left), strconv.Itoa(j.NotReached), strconv.Itoa(j.FailedAgain), j.Began.UTC().Format(seenAt), orDash(j.By), j.ID)
+		t.Add(string(j.State), string(j.Kind), strconv.Itoa(j.Done), strconv.Itoa(j.Left), strconv.Itoa(j.NotReached), strconv.Itoa(j.FailedAgain), j.Began.UTC().Format(seenAt), orDash(j.By), j.ID)
 		if j.Watched.Group != "" {
-			t.note(groupText(j.Watched))
+			t.Note(groupText(j.Watched))
 		}
 	}
 	if len(jobs) == 0 {
 		return ""
 	}
-	b.WriteString(t.text(env))
+	b.WriteString(t.Text(env.screen()))
 	if more := len(jobs) - jobsShown; more > 0 {
 		fmt.Fprintf(&b, "and %s before; -o json has them\n", cli.Count(more, "job"))
 	}

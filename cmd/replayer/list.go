@@ -63,22 +63,22 @@ func (a *app) runList(ctx context.Context, sel *selection, show listing) error {
 	e := a.emitter()
 	err = each(ctx, q, func(l deadletters.Letter) error {
 		if show.details {
-			return e.emit(dlq.NewLetterJSON(l))
+			return e.Emit(dlq.NewLetterJSON(l))
 		}
-		return e.emit(dlq.NewEntryJSON(l))
+		return e.Emit(dlq.NewEntryJSON(l))
 	})
 	if err != nil {
 		return err
 	}
-	return e.end(nothing())
+	return e.End(nothing())
 }
 
 func nothing() error { return exit(cli.ExitNothing, errors.New("no dead letter matches")) }
 
 func (a *app) letterTable(ctx context.Context, s *dlq.Service, q dlqindex.Query) error {
-	t := table{columns: []column{
-		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"},
-		{title: "BYTES", right: true, below: true}, {title: "GROUP", below: true}, {title: "FEATURE", below: true}, {title: "MESSAGE", below: true},
+	t := cli.Table{Columns: []cli.Column{
+		{Title: "ID"}, {Title: "DIED AT"}, {Title: "STATUS"}, {Title: "CODE"},
+		{Title: "BYTES", Right: true, Below: true}, {Title: "GROUP", Below: true}, {Title: "FEATURE", Below: true}, {Title: "MESSAGE", Below: true},
 	}}
 	broken := 0
 	err := s.Letters(ctx, q, func(l deadletters.Letter) error {
@@ -90,20 +90,20 @@ func (a *app) letterTable(ctx context.Context, s *dlq.Service, q dlqindex.Query)
 			}
 			message = "! " + message
 		}
-		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(&l), orDash(l.Control.ErrorCode),
+		t.Add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(&l), orDash(l.Control.ErrorCode),
 			strconv.Itoa(l.Size), l.Group, orDash(l.Control.FeatureID), message)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return nothing()
 	}
-	if err := a.print(t.text(a.env)); err != nil {
+	if err := a.print(t.Text(a.screen())); err != nil {
 		return err
 	}
-	listed, of := len(t.rows)+t.more, ""
+	listed, of := t.Len(), ""
 	if q.Limit > 0 && listed == q.Limit {
 		all, err := s.Count(ctx, q)
 		if err != nil {
@@ -114,7 +114,7 @@ func (a *app) letterTable(ctx context.Context, s *dlq.Service, q dlqindex.Query)
 			listed = all
 		}
 	}
-	fmt.Fprintf(a.env.Err, "%s%s%s", t.rest(), of, cli.Count(listed, "dead letter"))
+	fmt.Fprintf(a.env.Err, "%s%s%s", t.Dropped(), of, cli.Count(listed, "dead letter"))
 	if broken > 0 {
 		fmt.Fprintf(a.env.Err, ", %d of them not fully readable (!): replayer show ID says what is wrong", broken)
 	}
@@ -166,7 +166,7 @@ func (a *app) runExport(ctx context.Context, sel *selection, format dlq.Format) 
 	}
 	to := a.env.Out
 	if a.env.Terminal {
-		to = cleaner{to}
+		to = cli.Cleaner{To: to}
 	}
 	done, err := s.Export(ctx, a.query(filter), format, to)
 	if err != nil {

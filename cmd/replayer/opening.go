@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
@@ -125,32 +121,12 @@ func (a *app) worded(err error) error {
 
 // similar returns the names of existing topics similar to a topic, or "" if the brokers do not list them within a second.
 func (a *app) similar(topic string) string {
-	opts, err := kafka.ClientOptions(a.cfg.Kafka)
-	if err != nil || !a.alone() {
+	if !a.alone() {
 		return ""
 	}
-	client, err := kgo.NewClient(append(opts, a.env.KafkaOpts...)...)
-	if err != nil {
-		return ""
-	}
-	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	topics, err := kadm.NewClient(client).ListTopics(ctx)
-	if err != nil {
-		return ""
-	}
-	var found []string
-	for _, name := range topics.Names() {
-		word := strings.ToLower(name)
-		isDLQ := slices.ContainsFunc([]string{"dlt", "dlq", "dead", "poison", "error"}, func(part string) bool { return strings.Contains(word, part) })
-		if isDLQ && !strings.Contains(name, ".replayer-") && len(found) < 5 {
-			found = append(found, name)
-		}
-	}
-	if near := config.Nearest(topic, topics.Names()); near != "" && !slices.Contains(found, near) {
-		found = append([]string{near}, found...)
-	}
+	found := dlq.SimilarTopics(ctx, a.cfg, topic, a.env.KafkaOpts...)
 	if len(found) == 0 {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 )
 
 // going holds the flags that name a replay and its target.
@@ -23,7 +24,6 @@ const (
 	originFlag     = "origin"
 	maxReplaysFlag = "max-replays"
 	keepTimeFlag   = "keep-timestamp"
-	usualReplays   = 3
 )
 
 func (g *going) register(cmd *cobra.Command) {
@@ -31,7 +31,7 @@ func (g *going) register(cmd *cobra.Command) {
 	f.StringVar(&g.o.ID, replayIDFlag, "", "name of the replay (default: the time and a random part)")
 	f.StringVar(&g.o.To, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
 	f.StringSliceVar(&g.o.Origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
-	f.IntVar(&g.o.MaxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back this often")
+	f.IntVar(&g.o.MaxReplays, maxReplaysFlag, target.UsualReplays, "without a pipeline: leave dead letters that were put back this often")
 	f.BoolVar(&g.o.KeepTimestamp, keepTimeFlag, false, "without a pipeline: give what goes back the timestamps of the records that died")
 }
 
@@ -40,7 +40,7 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 	o := g.o
 	o.By = a.by
 	switch {
-	case !a.alone() && (len(o.Origins) > 0 || o.MaxReplays != usualReplays || o.KeepTimestamp):
+	case !a.alone() && (len(o.Origins) > 0 || o.MaxReplays != target.UsualReplays || o.KeepTimestamp):
 		return o, cli.UsageError("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
 	case o.MaxReplays < 1:
 		return o, cli.UsageError("--%s is %d; use at least 1", maxReplaysFlag, o.MaxReplays)
@@ -51,7 +51,7 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 }
 
 // goingFlags returns the names of the flags of [going].
-func goingFlags() []string { return flagNames(new(going).register) }
+func goingFlags() []string { return cli.FlagNames(new(going).register) }
 
 // takeOrigins adds the targets of a plan as --origin to all commands that are printed afterwards.
 func (a *app) takeOrigins(p *plan.Plan) {

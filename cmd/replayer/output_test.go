@@ -144,21 +144,6 @@ func TestShareText_S4_6_isALowerBound(t *testing.T) {
 	}
 }
 
-func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
-	one := table{columns: []column{{title: "ID"}}}
-	for range maxRows + 3 {
-		one.add("x")
-	}
-	expect.That(t, len(one.rows) == maxRows && strings.HasPrefix(one.rest(), "(3 more are not shown"), "%d rows, %q", len(one.rows), one.rest())
-	expect.Equal(t, (&table{}).rest(), "", "what is missing of nothing")
-}
-
-func TestSpread_sets_in_no_deeper_than_a_screen_is_wide(t *testing.T) {
-	const depth = 5000
-	text := spread(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
-	expect.That(t, len(text) <= depth*2*(2*maxIndent+10), "%d bytes", len(text))
-}
-
 func TestSpread(t *testing.T) {
 	in := `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":[{"b":1}],"c":"x,{\"y\":[\\","d":{}}}`
 	want := strings.TrimSpace(`
@@ -174,7 +159,7 @@ func TestSpread(t *testing.T) {
     "d": {}
   }
 }`)
-	expect.Equal(t, spread(in), want, "spread")
+	expect.Equal(t, cli.IndentJSON(in), want, "spread")
 }
 
 func FuzzSpread(f *testing.F) {
@@ -186,7 +171,7 @@ func FuzzSpread(f *testing.F) {
 		if json.Compact(&compact, []byte(text)) != nil {
 			return
 		}
-		err := json.Compact(&back, []byte(spread(compact.String())))
+		err := json.Compact(&back, []byte(cli.IndentJSON(compact.String())))
 		must.That(t, err == nil && back.String() == compact.String(), "%s becomes %s (%v)", &compact, &back, err)
 	})
 }

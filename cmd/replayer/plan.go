@@ -100,13 +100,13 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return nil
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay %s --plan %s%s%s --execute --reason %s\n",
-		p.ID, file, a.place(), cli.ShellWord(file), again(programFlag, p.Rewrite.Program), forceFlag(p), cli.ShellWord(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
+		p.ID, file, a.place(), cli.ShellWord(file), cli.FlagText(programFlag, p.Rewrite.Program), forceFlag(p), cli.ShellWord(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
 	return err
 }
 
 // ofPlan refuses flags whose value the plan fixes: the filter, the target and the rewrite.
 func ofPlan(cmd *cobra.Command) (err error) {
-	allowed := append(flagNames(new(consent).register, new(sending).register, new(reading).registerOwn, new(creating).register), "plan", forceVersionFlag, programFlag)
+	allowed := append(cli.FlagNames(new(consent).register, new(sending).register, new(reading).registerOwn, new(creating).register), "plan", forceVersionFlag, programFlag)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains(allowed, f.Name) && err == nil {
 			err = cli.UsageError("--%s: the plan determines this: leave the flag out, or make another plan with it", f.Name)

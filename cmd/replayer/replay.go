@@ -218,7 +218,7 @@ func (f *replayFlags) command(a *app, p *plan.Plan, letters int) string {
 	if f.plan == "" {
 		return f.ofFilter(a, p.Filter, f.bulk.expectFlag(letters))
 	}
-	return "replayer replay " + a.place() + " --plan " + cli.ShellWord(f.plan) + again(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
+	return "replayer replay " + a.place() + " --plan " + cli.ShellWord(f.plan) + cli.FlagText(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
 }
 
 // ofFilter returns the command that replays the dead letters of a filter.

@@ -204,7 +204,7 @@ func overviewScreen(env Env, look replay.Look, trouble error, width, height int)
 func overviewText(env Env, look replay.Look) string {
 	var b strings.Builder
 	for _, obstacle := range look.Obstacles {
-		fmt.Fprintln(&b, wrapped(env, "Note: "+cli.CleanText(obstacle.Text, cli.OneLine), "      "))
+		fmt.Fprintln(&b, env.screen().Wrap("Note: "+cli.CleanText(obstacle.Text, cli.OneLine), "      "))
 	}
 	if look.AtWork != "" {
 		fmt.Fprintln(&b, "at work: "+cli.CleanText(look.AtWork, cli.OneLine))
@@ -214,16 +214,16 @@ func overviewText(env Env, look replay.Look) string {
 		fmt.Fprintf(&b, "no replay is in progress; %s\n", cli.Count(look.Finished, "replay")+" finished")
 		return b.String()
 	}
-	t := table{columns: []column{
-		{title: "IN PROGRESS", right: true}, {title: "REPROCESSED", right: true}, {title: "FAILED", right: true}, {title: "CLOSED", right: true}, {title: "LEFT", right: true}, {title: "REPLAY", below: true},
+	t := cli.Table{Columns: []cli.Column{
+		{Title: "IN PROGRESS", Right: true}, {Title: "REPROCESSED", Right: true}, {Title: "FAILED", Right: true}, {Title: "CLOSED", Right: true}, {Title: "LEFT", Right: true}, {Title: "REPLAY", Below: true},
 	}}
 	for _, r := range look.Replays {
-		t.add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
+		t.Add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
 		if r.Theirs > 0 {
-			t.note(fmt.Sprintf("%s: other software has them and does not report successes", cli.Count(r.Theirs, "dead letter")))
+			t.Note(fmt.Sprintf("%s: other software has them and does not report successes", cli.Count(r.Theirs, "dead letter")))
 		}
 	}
-	return b.String() + t.text(env)
+	return b.String() + t.Text(env.screen())
 }
 
 // leftText returns the remaining time of a replay, or "?" before its first dead letter is finished.

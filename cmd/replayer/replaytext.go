@@ -30,7 +30,7 @@ func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 			if err != nil {
 				return err
 			}
-			if err := e.emit(dlq.NewPlannedJSON(p.DLQ, l)); err != nil {
+			if err := e.Emit(dlq.NewPlannedJSON(p.DLQ, l)); err != nil {
 				return err
 			}
 		}
@@ -44,25 +44,25 @@ func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 }
 
 func (a *app) outlookTable(p *plan.Plan) error {
-	t := table{
-		columns: []column{
-			{title: "COUNT", right: true}, {title: "GROUP"}, {title: "DIED OF"}, {title: "PLAN"}, {title: "TODAY"},
-			{title: "EXAMPLE", below: true}, {title: "WHY", below: true},
+	t := cli.Table{
+		Columns: []cli.Column{
+			{Title: "COUNT", Right: true}, {Title: "GROUP"}, {Title: "DIED OF"}, {Title: "PLAN"}, {Title: "TODAY"},
+			{Title: "EXAMPLE", Below: true}, {Title: "WHY", Below: true},
 		},
-		paint: func(i int, cell string) string {
+		Style: func(i int, cell string) cli.Style {
 			switch {
 			case i == 4 && cell == "passes":
-				return green
+				return cli.Green
 			case i == 4 && cell != "-":
-				return red
+				return cli.Red
 			}
-			return ""
+			return cli.Plain
 		},
 	}
 	for _, o := range p.Outlook() {
-		t.add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, cmp.Or(o.Message, becomes(o)))
+		t.Add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, cmp.Or(o.Message, becomes(o)))
 	}
-	return a.print(t.text(a.env))
+	return a.print(t.Text(a.screen()))
 }
 
 // becomes describes what is unusual about a group of replayed dead letters: their order, and the changes of a rewrite with an example.
@@ -180,7 +180,7 @@ func (a *app) warnForced(p *plan.Plan) {
 		text = "WARNING: --force-version: no newer data is known that would be overwritten; data that arrives before the dead letters will be."
 	}
 	text += " The only way back is to send the newer events again. Reason: " + cli.CleanText(p.Force, cli.OneLine)
-	fmt.Fprintln(a.env.Err, a.painted(red, text))
+	fmt.Fprintln(a.env.Err, a.screen().Paint(cli.Red, text))
 }
 
 // writeResult prints the result of a replay.
@@ -245,9 +245,9 @@ func (a *app) leftText(left []replay.LeftBy) string {
 	if len(left) == 0 {
 		return ""
 	}
-	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY", below: true}}}
+	t := cli.Table{Columns: []cli.Column{{Title: "SKIPPED", Right: true}, {Title: "EXAMPLE"}, {Title: "WHY", Below: true}}}
 	for _, l := range left {
-		t.add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
+		t.Add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
 	}
-	return t.text(a.env)
+	return t.Text(a.screen())
 }

@@ -25,7 +25,7 @@ const programFlag = "filter"
 
 // rewritingFlags returns the names of the flags of [rewriting].
 func rewritingFlags() []string {
-	return flagNames(func(cmd *cobra.Command) {
+	return cli.FlagNames(func(cmd *cobra.Command) {
 		new(rewriting).register(cmd, "")
 		new(rewriting).registerSubject(cmd, "")
 	})

@@ -62,57 +62,21 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	return f, nil
 }
 
-// flagsOf returns a filter as flags, with absolute times, for a printed command.
+// flagsOf returns a filter as flags, with absolute times, for a printed command. It leaves out the statuses that a command
+// selects anyway.
 func flagsOf(f deadletters.Filter) string {
+	if len(f.Statuses) == 1 && f.Statuses[0] == deadletters.Pending {
+		f.Statuses = nil
+	}
 	var b strings.Builder
-	add := func(flag string, values ...string) {
-		for _, v := range values {
-			fmt.Fprintf(&b, " --%s %s", flag, cli.ShellWord(v))
+	for name, value := range f.Parts() {
+		switch name {
+		case "id", "code", "group", "feature", "pipeline", "run": // flags that take lists
+			value = cli.ListValue(value)
 		}
-	}
-	listed := func(flag string, values ...string) {
-		for _, v := range values {
-			add(flag, oneOfList(v))
-		}
-	}
-	listed("id", f.IDs...)
-	listed("code", f.Codes...)
-	listed("group", f.Groups...)
-	for _, s := range f.Statuses {
-		if s != deadletters.Pending || len(f.Statuses) > 1 {
-			add("status", string(s))
-		}
-	}
-	listed("feature", f.Features...)
-	listed("pipeline", f.Pipelines...)
-	listed("run", f.Runs...)
-	for _, h := range f.Headers {
-		add("header", h.String())
-	}
-	if f.BBox != nil {
-		add("bbox", f.BBox.String())
-	}
-	if f.Text != "" {
-		add("text", f.Text)
-	}
-	if !f.Since.IsZero() {
-		add("since", f.Since.Format(time.RFC3339Nano))
-	}
-	if !f.Until.IsZero() {
-		add("until", f.Until.Format(time.RFC3339Nano))
-	}
-	if f.Limit > 0 {
-		add("limit", fmt.Sprint(f.Limit))
+		b.WriteString(" --" + name + " " + cli.ShellWord(value))
 	}
 	return b.String()
-}
-
-// oneOfList quotes a value of a flag that takes a comma-separated list, because the flag is parsed as a line of CSV.
-func oneOfList(value string) string {
-	if !strings.ContainsAny(value, ",\"\r\n") {
-		return value
-	}
-	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 }
 
 // texts converts the values of an enumeration to text.

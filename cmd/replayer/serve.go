@@ -109,7 +109,7 @@ func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason stri
 	what := flagsOf(f) + allFlag(f)
 	switch verb {
 	case "replay":
-		what += again("replay-id", id)
+		what += cli.FlagText("replay-id", id)
 	case "undo":
 		what = " " + cli.ShellWord(id)
 	}

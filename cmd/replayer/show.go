@@ -77,7 +77,7 @@ func (a *app) runShowOut(ctx context.Context, id, file string) error {
 	if file == "-" {
 		to := a.env.Out
 		if a.env.Terminal {
-			to = cleaner{to}
+			to = cli.Cleaner{To: to}
 		}
 		_, err := s.CopyOriginal(ctx, id, to)
 		return err

@@ -22,12 +22,12 @@ import (
 func (a *app) detailText(d dlq.Detail) string {
 	var b strings.Builder
 	l := d.Letter
-	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.painted(bold, text)) }
+	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.screen().Paint(cli.Bold, text)) }
 	line := func(name, value string) {
 		fmt.Fprintf(&b, "  %-14s %s\n", name, cli.CleanText(value, cli.OneLine))
 	}
 
-	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+cli.CleanText(l.ID, cli.OneLine)))
+	fmt.Fprintf(&b, "%s\n", a.screen().Paint(cli.Bold, "dead letter "+cli.CleanText(l.ID, cli.OneLine)))
 	line("status", statusLine(l))
 	line("died at", dlq.TimeText(l.At))
 	if l.Gone.IsZero() {
@@ -215,16 +215,9 @@ func attempts(l deadletters.Letter) string {
 // verdictText returns a verdict on one line. Text from a record is cleaned before colours are added, because cleaning removes colours.
 func (a *app) verdictText(v plan.Verdict) string {
 	if v.Passes {
-		return a.painted(green, "passes (remote steps and the sink are not tried)")
+		return a.screen().Paint(cli.Green, "passes (remote steps and the sink are not tried)")
 	}
-	return a.painted(red, cli.CleanText(fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage), cli.OneLine)) + cli.CleanText(v.Message, cli.OneLine)
-}
-
-func (a *app) painted(on, text string) string {
-	if on = look(a.env, on); on == "" {
-		return text
-	}
-	return on + text + reset
+	return a.screen().Paint(cli.Red, cli.CleanText(fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage), cli.OneLine)) + cli.CleanText(v.Message, cli.OneLine)
 }
 
 func featureText(d dlq.Detail) string {
@@ -234,7 +227,7 @@ func featureText(d dlq.Detail) string {
 	case d.Feature == nil:
 		return "none: the record deletes the feature"
 	}
-	return spread(string(d.Feature))
+	return cli.IndentJSON(string(d.Feature))
 }
 
 // bytesText returns bytes as text, or as base64 if they are not text.

@@ -53,9 +53,9 @@ func (a *app) statsText(s dlq.Stats) string {
 	const warning = "warning"
 	var b strings.Builder
 	line := func(name, value string) {
-		text := wrapped(a.env, fmt.Sprintf("%-16s %s", name, cli.CleanText(value, cli.OneLine)), strings.Repeat(" ", 17))
+		text := a.screen().Wrap(fmt.Sprintf("%-16s %s", name, cli.CleanText(value, cli.OneLine)), strings.Repeat(" ", 17))
 		if name == warning {
-			text = a.painted(red, name) + text[len(name):]
+			text = a.screen().Paint(cli.Red, name) + text[len(name):]
 		}
 		fmt.Fprintln(&b, text)
 	}
@@ -90,11 +90,11 @@ func (a *app) statsText(s dlq.Stats) string {
 	if len(s.Pending) == 0 {
 		return b.String()
 	}
-	t := table{columns: []column{{title: "DAY"}, {title: "PENDING", right: true}, {title: "CODE"}, {title: "PIPELINE"}}}
+	t := cli.Table{Columns: []cli.Column{{Title: "DAY"}, {Title: "PENDING", Right: true}, {Title: "CODE"}, {Title: "PIPELINE"}}}
 	for _, n := range s.Pending {
-		t.add(n.Day, strconv.Itoa(n.Letters), orDash(n.Code), orDash(n.Pipeline))
+		t.Add(n.Day, strconv.Itoa(n.Letters), orDash(n.Code), orDash(n.Pipeline))
 	}
-	return b.String() + "\n" + t.text(a.env)
+	return b.String() + "\n" + t.Text(a.screen())
 }
 
 // putBack is the printed status of a dead letter that was replayed into a topic whose consumers report no outcome.

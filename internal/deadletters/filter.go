@@ -2,6 +2,7 @@ package deadletters
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -108,6 +109,51 @@ func (t FilterText) ReadInto(f *Filter, now time.Time) (part string, err error) 
 		}
 	}
 	return "", nil
+}
+
+// Parts yields the name and the text of each part of a filter, as [FilterText] and the flags of commands name them, with
+// absolute times.
+func (f Filter) Parts() iter.Seq2[string, string] {
+	var parts [][2]string
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			parts = append(parts, [2]string{name, value})
+		}
+	}
+	add("id", f.IDs...)
+	add("code", f.Codes...)
+	add("group", f.Groups...)
+	for _, s := range f.Statuses {
+		add("status", string(s))
+	}
+	add("feature", f.Features...)
+	add("pipeline", f.Pipelines...)
+	add("run", f.Runs...)
+	for _, h := range f.Headers {
+		add("header", h.String())
+	}
+	if f.BBox != nil {
+		add("bbox", f.BBox.String())
+	}
+	if f.Text != "" {
+		add("text", f.Text)
+	}
+	if !f.Since.IsZero() {
+		add("since", f.Since.Format(time.RFC3339Nano))
+	}
+	if !f.Until.IsZero() {
+		add("until", f.Until.Format(time.RFC3339Nano))
+	}
+	if f.Limit > 0 {
+		add("limit", strconv.Itoa(f.Limit))
+	}
+	return func(yield func(string, string) bool) {
+		for _, part := range parts {
+			if !yield(part[0], part[1]) {
+				return
+			}
+		}
+	}
 }
 
 // ResolveTime returns the absolute time of an operator's text: an RFC 3339 time, a date (midnight UTC), or an age before

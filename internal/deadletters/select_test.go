@@ -40,6 +40,30 @@ func TestFilter_S4_6_check_refuses_what_cannot_be_asked_of_every_letter(t *testi
 	expect.Do(t, (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3, Text: "Straße\n\"%\"", Headers: []HeaderMatch{{Name: "tag", Value: new(long[1:])}}}).Check())
 }
 
+// Each part of a filter is named, so that a printed command selects the same dead letters.
+func TestFilter_Parts_nameEveryField(t *testing.T) {
+	at := time.Date(2026, 11, 3, 4, 5, 6, 7, time.UTC)
+	given := Filter{
+		IDs: []string{"a", "b"}, Codes: []string{"c"}, Groups: []string{"g"}, Statuses: []Status{Escalated}, Features: []string{"f"}, Pipelines: []string{"p"},
+		Runs: []string{"r"}, Headers: []HeaderMatch{must.Get(ParseHeaderMatch("name=value"))(t)}, BBox: new(must.Get(ParseBBox("1,2,3,4"))(t)), Text: "t",
+		Since: at, Until: at.Add(time.Hour), Limit: 5,
+	}
+	fields := reflect.ValueOf(given)
+	for i := range fields.NumField() {
+		expect.That(t, !fields.Field(i).IsZero(), "%s has no value here", fields.Type().Field(i).Name)
+	}
+	parts := map[string][]string{}
+	for name, value := range given.Parts() {
+		parts[name] = append(parts[name], value)
+	}
+	expect.Equal(t, len(parts), fields.NumField(), "parts")
+	one := func(name string) string { return parts[name][0] }
+	read := Filter{IDs: parts["id"], Codes: parts["code"], Groups: parts["group"], Features: parts["feature"], Pipelines: parts["pipeline"], Runs: parts["run"], Text: one("text"), Limit: 5}
+	text := FilterText{Statuses: parts["status"], Headers: parts["header"], BBox: one("bbox"), Since: one("since"), Until: one("until")}
+	must.Get(text.ReadInto(&read, at))(t)
+	expect.That(t, reflect.DeepEqual(read, given), "read back: %+v", read)
+}
+
 func TestResolveTime(t *testing.T) {
 	for in, want := range map[string]time.Time{
 		"2026-11-01T10:00:00+02:00": time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC),

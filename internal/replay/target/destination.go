@@ -22,7 +22,7 @@ import (
 type Options struct {
 	To            string   // topic that they go to instead of the source topic
 	Origins       []string // only topics that dead letters of a DLQ without a pipeline go back to; nil is any topic in their headers
-	MaxReplays    int      // how often such a dead letter may be put back; 0 is 3
+	MaxReplays    int      // how often such a dead letter may be put back; 0 is [UsualReplays]
 	KeepTimestamp bool     // the records get the timestamps of the records that died, instead of the time of the replay
 }
 

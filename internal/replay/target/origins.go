@@ -19,8 +19,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// usualReplays is the default of Options.MaxReplays.
-const usualReplays = 3
+// UsualReplays is the default of Options.MaxReplays.
+const UsualReplays = 3
 
 // maxTargets bounds the number of topics that are looked up. Anybody who can write to the DLQ can name any number of
 // topics in headers.
@@ -43,7 +43,7 @@ type Origins struct {
 // take them.
 func (s *Finder) origins(ctx context.Context, p Options) (*Origins, error) {
 	o := &Origins{
-		client: s.Client, topics: s.Config.Topics, to: p.To, named: p.Origins, MaxReplays: cmp.Or(p.MaxReplays, usualReplays), known: map[string]Topic{},
+		client: s.Client, topics: s.Config.Topics, to: p.To, named: p.Origins, MaxReplays: cmp.Or(p.MaxReplays, UsualReplays), known: map[string]Topic{},
 		keep: p.KeepTimestamp, now: s.Now,
 	}
 	if p.To == "" {
