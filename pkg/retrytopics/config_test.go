@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// A topic has one use.
+// A topic has only one use: a configuration that uses it twice is refused.
 func TestConfig_aTopicHasOneUse(t *testing.T) {
 	for name, c := range map[string]Config{
 		"state = DLQ":    {DLQ: "in.dlq", Ordering: Ordering{StateTopic: "in.dlq"}},
@@ -27,7 +27,7 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 	}
 }
 
-// Every field that a fault names exists.
+// The errors about a configuration name only fields that exist.
 func TestConfig_faultsNameFields(t *testing.T) {
 	path := regexp.MustCompile(`(?m)(?:^| )([A-Z]\w*(?:\.[A-Z]\w*)+)`)
 	faulty := Config{

@@ -20,7 +20,7 @@ type exampleBroker struct {
 	addrs   []string
 }
 
-// newExampleBroker puts the orders into their topic, each under a key of its own.
+// newExampleBroker produces the orders, each with a key of its own.
 func newExampleBroker(orders ...string) *exampleBroker {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders", "bills", "outbox"))
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *exampleBroker) produce(key string, values ...string) {
 	}
 }
 
-// run handles every order with an engine of this configuration, until all are finished.
+// run handles every order with an engine of this configuration until all are finished.
 func (b *exampleBroker) run(cfg retrytopics.Config) {
 	cfg.Brokers, cfg.Source, cfg.Group = b.addrs, "orders", "billing"
 	cfg.Retries.Tiers = []policy.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}
@@ -62,7 +62,7 @@ func (b *exampleBroker) run(cfg retrytopics.Config) {
 	}
 }
 
-// committed waits for the first committed records of a topic, and gives their values.
+// committed waits for the first committed records of a topic, and returns their values.
 func (b *exampleBroker) committed(topic string) []string {
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// S0-4: what is read of a commit from outside is what the engine wrote.
+// S0-4: programs that inspect a commit from outside read what the engine wrote.
 func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	w := offsets.NewWindow(5, nil)
@@ -54,7 +54,7 @@ func FuzzParseCommit(f *testing.F) {
 	})
 }
 
-// S0-8, S4-6: of what a record of the source topic claims, only what is proven and can be true is kept.
+// S0-8, S4-6: of the claims of a source record, only those that are proven and possible are believed.
 func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 	t.Parallel()
 	const replay = "dead-letter-id=3-5-aabbccdd replay-id=r1 replay-count=2 content-hash=sha256:00 source-timestamp=2026-07-01T12:00:00.000Z "

@@ -36,14 +36,14 @@ const (
 	partitions = 3
 )
 
-// newBroker starts a broker of the test's own, which runs beside other tests.
+// newBroker starts a broker for one test. It runs in parallel with other tests.
 func newBroker(t *testing.T) *broker {
 	t.Helper()
 	b, _ := newBrokerOf(t)
 	return b
 }
 
-// newBrokerOf gives the cluster too, for tests that answer in its place.
+// newBrokerOf returns the cluster as well, for tests that answer requests themselves.
 func newBrokerOf(t *testing.T, opts ...kfake.Opt) (*broker, *kfake.Cluster) {
 	t.Helper()
 	t.Parallel()
@@ -60,10 +60,10 @@ func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
 	return retrytopics.Config{
 		Brokers: b.addrs, Source: source, Group: "g", Handler: h, Membership: retrytopics.Membership{Instance: "one"},
 		Retries:  retrytopics.Retries{Tiers: tiers, Policy: policy.Policy{Jitter: 20 * time.Millisecond}},
-		Unknown:  classify.Permanent, // as the product has it
+		Unknown:  classify.Permanent, // like the product
 		Ordering: retrytopics.Ordering{Mode: retrytopics.OrderNone},
 		Origin:   retrytopics.Origin{Proven: retrytopics.TrustProducers},
-		Timing:   retrytopics.Timing{Transaction: testrun.Patient(10 * time.Second)}, // the broker ends what takes longer
+		Timing:   retrytopics.Timing{Transaction: testrun.Patient(10 * time.Second)}, // the broker aborts longer transactions
 	}
 }
 
@@ -74,14 +74,15 @@ func (b *broker) engine(cfg retrytopics.Config) *engine.Engine {
 	return e
 }
 
-// drain runs the engine until all is finished.
+// drain runs the engine until all records are finished.
 func (b *broker) drain(e *engine.Engine) {
 	b.t.Helper()
 	ctx := testrun.Context(b.t, 30*time.Second)
 	must.Do(b.t, e.RunUntilEnd(ctx))
 }
 
-// runs starts an engine. The context limits the wait for a state of the engine. end stops the engine, which must not have failed.
+// runs starts an engine. The context bounds the waits of the test. end stops the engine and fails the test if Run
+// returns an error.
 func (b *broker) runs(e *engine.Engine) (ctx context.Context, end func()) {
 	b.t.Helper()
 	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
@@ -105,7 +106,7 @@ func (b *broker) produce(records ...*kgo.Record) {
 	must.Do(b.t, b.client.ProduceSync(b.t.Context(), records...).FirstErr())
 }
 
-// read gives all committed records of a topic.
+// read returns all committed records of a topic.
 func (b *broker) read(topic string) []*kgo.Record {
 	b.t.Helper()
 	ctx := testrun.Context(b.t, 10*time.Second)
@@ -149,7 +150,7 @@ func headerOf(r *kgo.Record, key string) string {
 	return ""
 }
 
-// cacheIDs notes the ids of topics, by which newer requests name them.
+// cacheIDs stores the IDs of topics, because newer requests name topics by their ID.
 func (b *broker) cacheIDs(topics ...string) {
 	b.t.Helper()
 	details := must.Get(kadm.NewClient(b.client).ListTopics(b.t.Context(), topics...))(b.t)
@@ -161,7 +162,7 @@ func (b *broker) cacheIDs(topics ...string) {
 
 func (b *broker) topicID(topic string) [16]byte { return b.ids[topic] }
 
-// until waits for something to be true.
+// until waits until a condition is true.
 func (b *broker) until(ctx context.Context, so func() bool) {
 	b.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -175,13 +176,13 @@ func (b *broker) until(ctx context.Context, so func() bool) {
 	}
 }
 
-// administers calls do with an administrative client. An error of do ends the test.
+// administers calls do with an admin client, and fails the test if do returns an error.
 func (b *broker) administers(do func(context.Context, *kadm.Client) error) {
 	b.t.Helper()
 	must.Do(b.t, do(b.t.Context(), kadm.NewClient(b.client)))
 }
 
-// creates creates a topic of a number of partitions that keeps its records.
+// creates creates a topic that keeps its records.
 func (b *broker) creates(topic string, partitions int32) {
 	b.t.Helper()
 	b.administers(func(ctx context.Context, adm *kadm.Client) error {
@@ -190,7 +191,7 @@ func (b *broker) creates(topic string, partitions int32) {
 	})
 }
 
-// configures sets a configuration key of topics.
+// configures sets one configuration key of the given topics.
 func (b *broker) configures(key, value string, topics ...string) {
 	b.t.Helper()
 	b.administers(func(ctx context.Context, adm *kadm.Client) error {
@@ -223,7 +224,7 @@ func (b *broker) expires(group string) {
 	})
 }
 
-// byPartition makes the client produce each record to the partition that the record names.
+// byPartition makes the client produce each record to the partition that is set in the record.
 func (b *broker) byPartition() {
 	b.t.Helper()
 	client := must.Get(kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(b.t)
@@ -231,7 +232,8 @@ func (b *broker) byPartition() {
 	b.client = client
 }
 
-// fails makes the brokers answer requests of a kind with an error, until the fault is removed. An empty topic means all topics.
+// fails makes the brokers answer requests of one kind with an error until the fault is removed. An empty topic means all
+// topics.
 func fails(cluster *kfake.Cluster, key kmsg.Key, topic string, err *kerr.Error) *kfake.FaultHandle {
 	return cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Topic: topic, Err: err, Count: -1})
 }

@@ -23,7 +23,7 @@ import (
 
 var errSlow = errors.New("a cause that nobody knows")
 
-// What a handler says of its own error counts over what the table says, and the error stays what it was.
+// A handler's mark counts over the classification table, and errors.Is still finds the marked error.
 func TestMarks_S4_2(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -47,7 +47,7 @@ func TestMarks_S4_2(t *testing.T) {
 	}
 }
 
-// A rule may refuse what the program wants retried later. It may not hurry it.
+// A rule may make an error permanent that the program wants retried. It must not make the retry earlier.
 func TestMarks_S4_2_aRuleHurriesNothing(t *testing.T) {
 	t.Parallel()
 	for class, want := range map[classify.Class]classify.Class{classify.RetryNow: classify.RetryAfter, classify.Permanent: classify.Permanent} {
@@ -57,7 +57,7 @@ func TestMarks_S4_2_aRuleHurriesNothing(t *testing.T) {
 	}
 }
 
-// Neither the longest tier nor the policy's limit makes a RetryAfter shorter.
+// Neither the longest tier nor RetryAfterLimit shortens a RetryAfter.
 func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 1, time.UTC)
@@ -71,7 +71,7 @@ func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
 	}
 }
 
-// An error that nobody knows is retried unless the program says otherwise; so a newcomer's first error is not a dead letter.
+// By default an unknown error is retried, so the first error of a newcomer's handler is not a dead letter.
 func TestEngine_S4_2_unknownErrors(t *testing.T) {
 	t.Parallel()
 	for unknown, want := range map[classify.Class]int{"": 2, classify.RetryBackoff: 2, classify.Permanent: 1} {
@@ -95,7 +95,7 @@ func TestEngine_S4_2_unknownErrors(t *testing.T) {
 	}
 }
 
-// A handler's mistake is no outage: attempts would not change it.
+// An invalid answer of a handler is a permanent failure, because another attempt would not change it.
 func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	b := newBroker(t)
 	b.produce(events(1)...)
@@ -108,7 +108,8 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	expect.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyAttempt) == "1", "dead letters %v", deadLetters)
 }
 
-// The engine retries each record by the policy of its failure's category until its attempts are used up, and says so in its headers.
+// The engine retries each record by the policy of its failure's category until the attempts are used up, and writes the
+// numbers into the control headers.
 func TestEngine_S3_3_S1_1_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	b := newBroker(t)
 	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas), fmt.Errorf("allocate: %w", syscall.ENOMEM)}
@@ -125,7 +126,7 @@ func TestEngine_S3_3_S1_1_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	want := map[string]string{
 		"k0": "http_unavailable 3 of 3", "k1": "connection_refused 6 of 6",
 		"k2": "io_failed 2 of 2", "k3": "broker_unavailable 4 of 4",
-		"k4": "out_of_memory 2 of 2", // once more, alone (S4-3)
+		"k4": "out_of_memory 2 of 2", // one more attempt (S4-3)
 	}
 	for _, deadLetter := range b.read(source + ".dlq") {
 		c, err := header.ParseControl(deadLetter.Headers)
@@ -134,17 +135,17 @@ func TestEngine_S3_3_S1_1_everyCategoryHasItsOwnPolicy(t *testing.T) {
 		expect.That(t, err == nil && got == want[key] && c.FeatureID == "id-"+key && !c.FirstFailedAt.After(c.FailedAt) && !c.FirstFailedAt.IsZero(), "%s: %s, want %s (%v): %+v", key, got, want[key], err, c)
 		delete(want, string(deadLetter.Key))
 	}
-	expect.That(t, len(want) <= 0, "no letter says %v", want)
+	expect.That(t, len(want) <= 0, "no dead letter says %v", want)
 }
 
-// S2-5: tiers and DLQ say what was asked and answered at the latest failure, and nothing of the failures before it.
+// S2-5: records in tiers and DLQ carry the request and the response of the latest failure only.
 func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 	b := newBroker(t)
 	index := classify.Request{Step: "place", TookMS: 31}
 	asked := func(err error) error { return classify.WithRequest(index, err) }
 	tries := map[string][]error{
 		"k0": {asked(fmt.Errorf("produce: %w", kerr.NotEnoughReplicas)), asked(unavailable)},
-		"k1": {asked(unavailable), context.DeadlineExceeded}, // a failure of which nothing is known leaves nothing of the former one
+		"k1": {asked(unavailable), context.DeadlineExceeded}, // a failure without request and response removes those of the failure before
 	}
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, tries[string(r.Key)][r.Attempt-1]
@@ -170,8 +171,8 @@ func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 	expect.That(t, len(wanted) <= 0, "nothing was read of %v", wanted)
 }
 
-// Several outputs of one record are committed together, each under the name that the handler gives it; what it does not
-// name is the record's.
+// Several outputs of one record are committed together. Each keeps the identity headers that the handler set; the
+// record's identity fills in the others.
 func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
 	b := newBroker(t)
 	b.produce(events(20)...)
@@ -180,7 +181,7 @@ func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
 		result := retrytopics.Result{Identity: retrytopics.Identity{FeatureID: "all", ContentHash: "sha256:all"}}
 		for i := range parts {
 			out := &kgo.Record{Topic: output, Key: fmt.Appendf(nil, "%s-%d", r.Key, i), Headers: slices.Clone(r.Headers)}
-			if i > 0 { // the first leaves its names to the engine
+			if i > 0 { // the handler sets no identity for the first output
 				out.Headers = append(out.Headers, kgo.RecordHeader{Key: header.KeyFeatureID, Value: fmt.Appendf(nil, "id-%d", i)},
 					kgo.RecordHeader{Key: header.KeyContentHash, Value: fmt.Appendf(nil, "sha256:%d", i)},
 					kgo.RecordHeader{Key: header.KeyPart, Value: fmt.Appendf(nil, "%d/%d", i, parts)})

@@ -26,12 +26,12 @@ import (
 
 var unavailable = &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places"}
 
-// copied is a handler that passes the value on.
+// copied is a handler that copies the value to the output.
 func copied(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 	return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value}}}, nil
 }
 
-// failing lets the first n attempts at every record fail and notes when each began.
+// failing returns a handler that fails the first n attempts at every record and records when each began.
 type failing struct {
 	mu    sync.Mutex
 	n     int
@@ -117,7 +117,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 		return retrytopics.Result{}, errors.New("nobody knows this error")
 	})))
 	deadLetters := b.read(source + ".dlq")
-	must.That(t, len(deadLetters) == 4, "%d letters, want 4", len(deadLetters))
+	must.That(t, len(deadLetters) == 4, "%d dead letters, want 4", len(deadLetters))
 	originals := map[string]*kgo.Record{}
 	for _, r := range b.read(source) {
 		originals[header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()] = r
@@ -125,7 +125,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 	for _, l := range deadLetters {
 		o := originals[headerOf(l, header.KeySource)]
 		if o == nil || !bytes.Equal(o.Key, l.Key) || !bytes.Equal(o.Value, l.Value) || (o.Value == nil) != (l.Value == nil) || (o.Key == nil) != (l.Key == nil) {
-			t.Errorf("letter %q=%q differs from its source %+v", l.Key, l.Value, o)
+			t.Errorf("dead letter %q=%q differs from its source %+v", l.Key, l.Value, o)
 			continue
 		}
 		got := header.ProducerHeaders(l.Headers)
@@ -150,7 +150,7 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 	expect.That(t, !strings.Contains(msg, "goroutine"), "the message holds a stack: %s", msg)
 }
 
-// What asks for more than the longest tier goes round in it, and nobody tries it on the way.
+// A record whose wait is longer than the longest tier goes through that tier several times, without attempts.
 func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *testing.T) {
 	b := newBroker(t)
 	f := &failing{n: 1, err: &classify.HTTPError{Status: 429, RetryAfter: time.Hour}}
@@ -178,7 +178,7 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 	must.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyErrorCode) == string(classify.CodeMalformedHeader) && string(deadLetters[0].Value) == "v", "letters %v", deadLetters)
 }
 
-// noise does not compress.
+// noise returns random bytes, which do not compress.
 func noise(n int) []byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	out := make([]byte, n)
@@ -188,8 +188,9 @@ func noise(n int) []byte {
 	return out
 }
 
-// An output that its topic does not take is a dead letter, and the flow goes on: whether the cluster has told what the topic takes or
-// refuses it, and whether the output is alone in its batch or among others. One that compresses is delivered.
+// An output that its topic does not accept becomes a dead letter and stops nothing else, whether the cluster told the
+// topic's limit or refuses the batch, and whether the output is alone in its batch. An output that fits once compressed
+// is delivered.
 func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, outputs := range map[string][]string{"told": {output}, "refused": nil} {
@@ -238,8 +239,8 @@ func TestNewReportsEveryFault(t *testing.T) {
 	}
 }
 
-// S1-1: due times are made, and waited for, by the clock of the instance: one whose clock is an hour ahead puts a record off by
-// an hour more, and takes what another one has put off by less at once.
+// S1-1: due times are set and compared by the clock of the instance. An instance whose clock is an hour ahead sets due
+// times an hour later, and attempts at once what another instance postponed by less.
 func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
 	b := newBroker(t)
 	var failing retrytopics.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {

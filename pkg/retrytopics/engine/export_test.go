@@ -10,5 +10,5 @@ func (e *Engine) Hurry(d time.Duration) {
 	e.in.Health.First = d
 }
 
-// RejoinWithin makes the group wait for the engine in a rebalance for d. Call it before Run.
+// RejoinWithin sets how long the group waits for the engine in a rebalance. Call it before Run.
 func (e *Engine) RejoinWithin(d time.Duration) { e.in.Intervals.Rejoin = d }

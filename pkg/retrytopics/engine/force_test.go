@@ -18,15 +18,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// forcing is a pipeline in which one event dies and is put back after newer ones.
+// forcing is a pipeline in which one event becomes a dead letter and is replayed after newer events.
 type forcing struct {
 	*broker
 	cfg  retrytopics.Config
-	took []string // "value outcome", with the reason of what is delivered for another one than the usual
+	took []string // "value outcome" of each event, with the reason of a delivery unless it is the usual one
 	fail map[string]error
 }
 
-// newForcing fails what is named in fail, and takes the number behind the slash for the version when versioned.
+// newForcing returns a pipeline whose handler fails the named values. If versioned is true, the number after the slash
+// is the version.
 func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
 	t.Helper()
 	f := &forcing{broker: newBroker(t), fail: map[string]error{}}
@@ -55,7 +56,7 @@ func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
 	return f
 }
 
-// takes lets an engine, which was just started, finish these records.
+// takes lets a new engine finish these records.
 func (f *forcing) takes(records ...*kgo.Record) {
 	f.t.Helper()
 	f.produce(records...)
@@ -70,8 +71,8 @@ func (f *forcing) sends(values ...string) {
 	f.drain(f.engine(f.cfg))
 }
 
-// letters puts all dead letters back as the replayer does.
-func (f *forcing) letters(force bool) []*kgo.Record {
+// deadLetters returns all dead letters in the form in which the replayer reinjects them.
+func (f *forcing) deadLetters(force bool) []*kgo.Record {
 	f.t.Helper()
 	var back []*kgo.Record
 	for i, l := range f.read(source + ".dlq") {
@@ -90,7 +91,7 @@ func (f *forcing) letters(force bool) []*kgo.Record {
 
 func (f *forcing) replays(force bool) {
 	f.t.Helper()
-	f.takes(f.letters(force)...)
+	f.takes(f.deadLetters(force)...)
 }
 
 func (f *forcing) want(took ...string) {
@@ -101,8 +102,8 @@ func (f *forcing) want(took ...string) {
 
 var badRow = fmt.Errorf("bad row")
 
-// S4-8: a forced replay takes effect over newer data; what is newer than that data wins again, what lies between stays
-// superseded, and the same replay once more says what stands there already.
+// S4-8: a forced replay takes effect over newer data. Events newer than that data win again, events in between stay
+// superseded, and the same replay a second time is a duplicate.
 func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
@@ -119,7 +120,7 @@ func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t
 			f.replays(true)
 			f.want("k/2 duplicate")
 			between := "k/4 superseded"
-			if mode == retrytopics.OrderStrict { // which guards replays alone
+			if mode == retrytopics.OrderStrict { // strict order protects replays by itself
 				between = "k/4 delivered"
 			}
 			f.sends("k/4", "k/5", "k/6")
@@ -128,24 +129,24 @@ func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t
 	}
 }
 
-// S4-8: a superseded dead letter can be reopened and put back at any time. As long as it can, the newest event of its key is
-// remembered, also when the ledger has forgotten it, so that only force lets the dead letter take effect.
+// S4-8: a superseded dead letter can be reopened and replayed at any time. Until then the newest event of its key is
+// remembered, even if the ledger has forgotten it, so the dead letter takes effect only by force.
 func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
 		t.Run(string(mode), func(t *testing.T) {
 			f := newForcing(t, mode, true)
 			f.fail["k/2 1"] = badRow
-			f.sends("k/5") // before the dead letter died: only the ledger knows of it
+			f.sends("k/5") // before the event became a dead letter: only the ledger knows about it
 			f.sends("k/2")
 			f.want("k/5 delivered", "k/2 dead_lettered")
-			replay := func(force bool) { f.takes(f.letters(force)[0]) }
+			replay := func(force bool) { f.takes(f.deadLetters(force)[0]) }
 			replay(false)
 			f.want("k/2 dead_lettered")
 			delete(f.fail, "k/2 1")
 			replay(false)
 			f.want("k/2 superseded")
-			f.cfg.Dedupe.Window = time.Nanosecond // a day later
+			f.cfg.Dedupe.Window = time.Nanosecond // as if a day had passed
 			replay(false)
 			f.want("k/2 superseded")
 			replay(true)
@@ -162,8 +163,8 @@ func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing
 	f.sends("k/a", "k/b")
 	delete(f.fail, "k/a 1")
 	f.took = nil
-	// w came before the replay and waits until after it; n came behind it.
-	f.takes(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.letters(true)...)...)
+	// w came before the replay and waits until after it; n came after it
+	f.takes(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.deadLetters(true)...)...)
 	f.want("k/w retried", "k/a delivered by force", "k/w superseded")
 	f.sends("k/n")
 	f.want("k/n delivered")
@@ -171,8 +172,8 @@ func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing
 	expect.That(t, len(left) == 0, "the state still knows %v", left)
 }
 
-// The flag goes through the tiers with the place of the replay: a retry overwrites what was there when it was put back, and
-// not what came behind it meanwhile.
+// The force flag goes through the tiers together with the position of the replay. A retried forced replay overwrites
+// what was there when it was reinjected, but nothing newer.
 func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/2 1"] = badRow
@@ -182,11 +183,12 @@ func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
 	f.want("k/2 retried", "k/2 retried", "k/2 delivered by force")
 	delete(f.fail, "k/2 2")
 	f.sends("k/7")
-	f.takes(append(f.letters(true), &kgo.Record{Key: []byte("k"), Value: []byte("k/8")})...)
+	f.takes(append(f.deadLetters(true), &kgo.Record{Key: []byte("k"), Value: []byte("k/8")})...)
 	f.want("k/7 delivered", "k/2 retried", "k/8 delivered", "k/2 superseded")
 }
 
-// A dead letter that dies again comes without the flag: it was said of one replay. Its next replay is held to its version.
+// A replayed dead letter that dies again loses the force flag, because the flag belongs to one replay. The next replay
+// is judged by its version.
 func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/2 1"] = badRow
@@ -197,13 +199,13 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
 	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource)+headerOf(dead[1], header.KeyReplayGeneration), "", "the letter still")
 	delete(f.fail, "k/2 1")
-	f.takes(f.letters(false)[1])
+	f.takes(f.deadLetters(false)[1])
 	f.want("k/2 superseded")
-	f.takes(f.letters(true)[1])
+	f.takes(f.deadLetters(true)[1])
 	f.want("k/2 delivered by force")
 }
 
-// Of the header alone nothing is believed; one that cannot be read is a failure, never a flag that is not set.
+// The force header alone is not believed. A malformed one is a failure; it is never read as false.
 func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5")
@@ -215,7 +217,7 @@ func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 	expect.Equal(t, headerOf(f.read(source + ".dlq")[0], header.KeyErrorCode), "malformed_header", "code")
 }
 
-// Engines are stopped in the middle of forced replays again and again: each takes effect once, and once only.
+// Engines are stopped in the middle of forced replays several times. Each replay takes effect exactly once.
 func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
 	const keys = 60
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
@@ -232,7 +234,7 @@ func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
 			f.fail[fmt.Sprintf("k%d/2 1", i)] = unavailable
 		}
 	}
-	f.produce(f.letters(true)...)
+	f.produce(f.deadLetters(true)...)
 	for _, after := range []int{5, 20, 40} {
 		f.interrupted(f.cfg, after)
 	}

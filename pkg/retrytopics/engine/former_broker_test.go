@@ -24,7 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// failsFirst gives a handler that fails the first n attempts of each record, and counts early attempts.
+// failsFirst returns a handler that fails the first n attempts of each record and counts early attempts.
 func failsFirst(t *testing.T, n int) retrytopics.Handler {
 	return func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		expect.That(t, !time.Now().Before(r.Control.Due), "attempt %d of %s came before %v", r.Attempt, r.Source, r.Control.Due)
@@ -35,7 +35,7 @@ func failsFirst(t *testing.T, n int) retrytopics.Handler {
 	}
 }
 
-// park puts n records into the first tier of a tier list and stops.
+// park puts n records into the first tier of a list of tiers and stops the engine.
 func (b *broker) park(n int, tiers []policy.Tier, change ...func(*retrytopics.Config)) {
 	b.t.Helper()
 	cfg := b.config(failsFirst(b.t, 1))
@@ -64,12 +64,12 @@ func tier(delay time.Duration) policy.Tier {
 	return policy.Tier{Topic: policy.TierTopic(source+".retry-", delay), Delay: delay}
 }
 
-// S3-1: what waits in a tier that left the list, and came back, is delivered once, when it is due.
+// S3-1: a record that waits in a former tier, or in a tier that was added again, is delivered once, when it is due.
 func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 	b := newBroker(t)
 	const n = 20
 	b.park(n, []policy.Tier{tier(600 * time.Millisecond)})
-	other := b.config(failsFirst(t, 2)) // fails once more, which goes to a present tier
+	other := b.config(failsFirst(t, 2)) // fails once more, so the record moves to a configured tier
 	other.Retries.Tiers = []policy.Tier{tier(300 * time.Millisecond)}
 	e := b.engine(other)
 	b.drain(e)
@@ -82,7 +82,7 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 	must.Equal(t, len(b.read(output)), 2*n, "outputs")
 }
 
-// S0-4: an instance that runs finds a tier that another one has made meanwhile.
+// S0-4: a running instance finds a tier that another instance created meanwhile.
 func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
 	b := newBroker(t)
 	e := b.engine(b.config(failsFirst(t, 1)))
@@ -99,8 +99,8 @@ func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
 	end()
 }
 
-// S3-1: records of another pipeline in partitions beyond those of the source stop nobody, though the group has committed in the topic: it
-// commits where it passes over them.
+// S3-1: records of another pipeline in partitions that the source does not have stop no engine, even if the group has
+// commits in the topic. The engine commits where it passes over them.
 func TestFormerTier_S3_1_anothersRecordsBeyondTheSource(t *testing.T) {
 	b := newBroker(t)
 	former := tier(4 * time.Second)
@@ -111,7 +111,7 @@ func TestFormerTier_S3_1_anothersRecordsBeyondTheSource(t *testing.T) {
 	}
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("v")})
 	e := b.engine(b.config(failsFirst(t, 0)))
-	for range 2 { // also when it starts again behind them
+	for range 2 { // once more after a restart behind them
 		b.drain(e)
 	}
 	committed, err := kadm.NewClient(b.client).FetchOffsets(t.Context(), b.config(nil).Group)
@@ -119,7 +119,8 @@ func TestFormerTier_S3_1_anothersRecordsBeyondTheSource(t *testing.T) {
 	expect.Equal(t, len(b.read(former.Topic)), partitions+2, "records wait for roads")
 }
 
-// S0-4: records of this pipeline in partitions beyond those of the source are refused. The error names the command that repairs it.
+// S0-4: records of this pipeline in partitions that the source does not have are refused. The error names the command
+// that repairs it.
 func TestFormerTier_S0_4_refused(t *testing.T) {
 	b := newBroker(t)
 	former := tier(4 * time.Second)
@@ -163,8 +164,8 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	expect.Do(t, <-ended)
 }
 
-// pipelineOn returns the configuration of a pipeline with topics and a group of its own, but for the source and the tiers. Its
-// handler counts its calls.
+// pipelineOn returns the configuration of a pipeline with its own topics and group; only source and tiers are shared.
+// Its handler counts its calls.
 func (b *broker) pipelineOn(name string, mode retrytopics.Order, calls *atomic.Int64, fails func(attempt int) bool) retrytopics.Config {
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		calls.Add(1)
@@ -182,8 +183,8 @@ func always(int) bool        { return true }
 func never(int) bool         { return false }
 func first(attempt int) bool { return attempt == 1 }
 
-// S3-1: two pipelines on one source that share their tiers leave each other's records alone: each record is retried by its own
-// pipeline only, and neither purges what waits for the other.
+// S3-1: two pipelines on one source that share their tiers leave each other's records alone. Only the own pipeline
+// retries a record, and neither purges what waits for the other.
 func TestSharedTier_S3_1_recordsStayWithTheirPipeline(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderNone, retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
@@ -213,7 +214,7 @@ func TestSharedTier_S3_1_recordsStayWithTheirPipeline(t *testing.T) {
 			running.Wait()
 			expect.Equal(t, len(b.read("roads.dlq")), n, "dead letters of roads")
 			expect.Equal(t, len(b.read("parcels.dlq")), 0, "dead letters of parcels")
-			if out := len(b.read(output)) - 2; out != n { // without the record before
+			if out := len(b.read(output)) - 2; out != n { // without the record from before
 				t.Errorf("%d outputs of parcels, want %d", out, n)
 			}
 			expect.Equal(t, calls[1].Load()-before[1], 2*n, "parcels made")
@@ -221,7 +222,8 @@ func TestSharedTier_S3_1_recordsStayWithTheirPipeline(t *testing.T) {
 	}
 }
 
-// S3-1: a pipeline that never ran is refused while the tiers hold another one's records, and takes none of them.
+// S3-1: a pipeline that never ran is refused while the tiers hold another pipeline's records, and processes none of
+// them.
 func TestSharedTier_S3_1_aNewcomerIsRefused(t *testing.T) {
 	b := newBroker(t)
 	held := []policy.Tier{tier(time.Hour)}
@@ -236,7 +238,8 @@ func TestSharedTier_S3_1_aNewcomerIsRefused(t *testing.T) {
 	expect.That(t, calls.Load() == 0, "it made %d attempts", calls.Load())
 }
 
-// S3-1: a topic that another pipeline names like a tier stops nobody, is not consumed by this one, and is not purged.
+// S3-1: a topic of another pipeline that is named like a tier stops nothing. This pipeline neither consumes nor purges
+// it.
 func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	b := newBroker(t)
 	others := tier(time.Hour)
@@ -245,7 +248,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	})
 	var calls atomic.Int64
 	parcels := b.pipelineOn("parcels", retrytopics.OrderLatestWins, &calls, never)
-	for range 2 { // also when it starts again behind them
+	for range 2 { // once more after a restart behind them
 		e := b.engine(parcels)
 		e.Hurry(50 * time.Millisecond)
 		b.drain(e)
@@ -258,7 +261,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	expect.Equal(t, len(b.read(others.Topic)), 3, "records wait for roads")
 }
 
-// S3-1: a pipeline that gets another id still takes what it wrote under the former one.
+// S3-1: a pipeline whose ID was changed still processes the records that it wrote under its former ID.
 func TestSharedTier_S3_1_aRenamedPipelineKeepsItsRecords(t *testing.T) {
 	b := newBroker(t)
 	wait := []policy.Tier{tier(time.Second)}

@@ -21,14 +21,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// outage is a dependency behind a breaker. A call that finds it down opens the breaker for the cooldown. It is up again after four
-// calls, once the test has seen records held.
+// outage is a dependency behind a breaker. A call during the outage opens the breaker for the cooldown. The dependency
+// is up again after four calls, once the test has seen held records.
 type outage struct {
 	mu       sync.Mutex
 	cooldown time.Duration
-	seen     bool      // the test has seen records held
-	open     time.Time // no call before
-	calls    int       // that reached the dependency while it was down
+	seen     bool      // the test has seen held records
+	open     time.Time // no call before this time
+	calls    int       // calls that reached the dependency while it was down
 }
 
 func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -120,8 +120,8 @@ func (c *tally) of(o policy.Outcome) int {
 	return c.n[o]
 }
 
-// The failure that holds the engine, and those of attempts that run at that moment, count for nothing; what succeeds
-// meanwhile is committed. Nothing of it changes when the instance is replaced.
+// The failure during which Hold is called does not count, and neither do those of attempts that run at that moment.
+// Successful attempts are committed. Replacing the instance changes nothing of this.
 func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
@@ -159,7 +159,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	expect.Equal(t, len(b.read(source+".dlq")), 0, "dead letters")
 }
 
-// What waits in a tier waits on, also when it is due, and goes on without another attempt spent.
+// A record in a tier stays there during Hold, even if it is due. It continues afterwards without having used an attempt.
 func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	b := newBroker(t)
 	b.produce(events(50)...)
@@ -173,7 +173,7 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	ctx, _ := b.runs(e)
 	b.until(ctx, func() bool { return count.of(policy.OutcomeRetried) == 50 })
 	e.Hold("held")
-	// Records of the tier that ran at that moment may end; what is due after it does not begin.
+	// Attempts that run at that moment may finish; no other attempt begins.
 	b.until(ctx, func() bool {
 		s := e.Stats()
 		return s.Tiers[0].Waiting+int64(count.of(policy.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
@@ -187,8 +187,9 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	}
 }
 
-// A topic that the engine may not write to any more stops it within three attempts, with a reason that names the operation and the
-// topic. No handler runs again for a record whose result is at hand, and once the permission is back the engine goes on by itself.
+// If the permission to write to a topic is removed, the engine stops within three attempts and names the operation and
+// the topic. No handler runs again for a finished record, and the engine continues by itself when the permission is
+// back.
 func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	var calls sync.Map
@@ -229,8 +230,8 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	end()
 }
 
-// What never is allowed ends a run at once: a bounded one does not wait for somebody to give a permission, and neither does one that has
-// never committed anything.
+// A permission that was missing from the start ends a run at once: a bounded run does not wait for it, and neither does
+// an engine that has never committed.
 func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	e := b.engine(b.config(copied))
@@ -240,8 +241,8 @@ func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "Write transactional id g-one"), "error %v", err)
 }
 
-// An engine that never was allowed to write results stays and waits: after its end, a restart would call the handlers again. A bounded run
-// ends.
+// An engine that has handled records and may not write the results keeps waiting: after a restart the handlers would run
+// again. A bounded run ends.
 func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	var calls atomic.Int64
@@ -253,7 +254,7 @@ func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
 	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
 	ctx, end := b.runs(e)
 	b.produce(events(20)...)
-	b.until(ctx, func() bool { return denied.Hits() > 5 }) // a new session has tried, too
+	b.until(ctx, func() bool { return denied.Hits() > 5 }) // a new session has tried as well
 	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
 	expect.Equal(t, calls.Load(), 20, "calls for 20 records")
@@ -269,8 +270,8 @@ func numbered(prefix string, n int) []*kgo.Record {
 	return records
 }
 
-// A group that does not take the offsets aborts transactions without any record being refused. One such abort is what a rebalance
-// does; in a row they are a loop, and end as other trouble does: with pauses, and with a reason.
+// If the group refuses the offsets, transactions abort although no record was refused. One such abort may be a
+// rebalance. Several in a row are a loop: the engine pauses in between and reports a reason.
 func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	cfg := b.ordered(copied, retrytopics.OrderLatestWins)
@@ -297,7 +298,8 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	end()
 }
 
-// afterDeniedRead runs an engine until a missing Read of its source has blocked it, gives the permission back, and calls then.
+// afterDeniedRead runs an engine until a missing Read on its source has blocked it, grants the permission again, and
+// calls then.
 func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *engine.Engine)) {
 	t.Helper()
 	b, cluster := newBrokerOf(t)
@@ -313,16 +315,16 @@ func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *engine.E
 	end()
 }
 
-// S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
-// that it could commit.
+// S4-15: an engine that was blocked by a missing Read continues once it may read again, even if there is no record to
+// commit.
 func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
 	afterDeniedRead(t, func(ctx context.Context, b *broker, e *engine.Engine) {
 		b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
 	})
 }
 
-// S4-15: an engine that may not read its source for some sessions is blocked with nothing to commit. It goes on by itself once
-// the permission is back.
+// S4-15: an engine that may not read its source during several sessions is blocked although it has nothing to commit. It
+// continues by itself once the permission is back.
 func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
 	afterDeniedRead(t, func(ctx context.Context, b *broker, e *engine.Engine) {
 		b.produce(numbered("second", 1)...)
@@ -332,19 +334,19 @@ func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
 	})
 }
 
-// S4-15: a session that breaks while handlers run lets them come to their end. The next one takes what they made: no service is asked
-// twice since a topic could not be read for a moment.
+// S4-15: a session that ends while handlers run lets them finish. The next session uses their results, so a service is
+// not called twice because a topic could not be read for a moment.
 func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	var asked atomic.Int64
 	refused := make(chan struct{})
 	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		if asked.Add(1) == 1 {
-			return copied(ctx, r) // an engine that never committed anything ends when it may not read
+			return copied(ctx, r) // an engine that has never committed ends when it may not read
 		}
 		<-refused
 		select {
-		case <-time.After(100 * time.Millisecond): // that its service takes to answer
+		case <-time.After(100 * time.Millisecond): // the time that the service takes to answer
 			return copied(ctx, r)
 		case <-ctx.Done():
 			return retrytopics.Result{}, ctx.Err()

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// together is the least number of tests that run at a time. Most tests wait for retry delays, so they need few processors.
+// together is the minimum number of parallel tests. Most tests wait for retry delays, so they need few processors.
 const together = 24
 
 func TestMain(m *testing.M) {

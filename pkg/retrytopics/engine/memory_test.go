@@ -29,14 +29,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// hashed passes the value on, and names its content.
+// hashed copies the value to the output and sets a content hash.
 func hashed(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 	result, err := copied(ctx, r)
 	result.ContentHash = idempotency.Of(r.Value).String()
 	return result, err
 }
 
-// remembering is an engine with a ledger and an order.
+// remembering returns an engine with a ledger and an order.
 func (b *broker) remembering(h retrytopics.Handler) (*engine.Engine, *bytes.Buffer) {
 	cfg := b.config(h)
 	cfg.Ordering.Mode, cfg.Dedupe.Window = retrytopics.OrderLatestWins, time.Hour
@@ -56,7 +56,7 @@ func remembered(t *testing.T, h retrytopics.Handler) (*broker, *engine.Engine, *
 	return b, e, log
 }
 
-// recreate deletes topics and makes them again, as an operator does.
+// recreate deletes topics and creates them again, as an operator does.
 func (b *broker) recreate(topics ...string) {
 	b.t.Helper()
 	b.administers(func(ctx context.Context, adm *kadm.Client) error {
@@ -66,7 +66,7 @@ func (b *broker) recreate(topics ...string) {
 	for _, topic := range topics {
 		b.creates(topic, partitions)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...)) // the one before takes the topics for those that it knows
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...)) // a client that knew the deleted topics would confuse them with the new ones
 	must.That(b.t, err == nil, "%v", err)
 	b.t.Cleanup(client.Close)
 	b.client = client
@@ -79,7 +79,7 @@ func valued(n int, suffix string) (records []*kgo.Record) {
 	return records
 }
 
-// refusesMemory runs the engine, which must stop with ErrMemory and a word of each kind.
+// refusesMemory runs the engine, which must stop with ErrMemory and name each kind of mismatch.
 func (b *broker) refusesMemory(e *engine.Engine, words ...string) {
 	b.t.Helper()
 	ctx := testrun.Context(b.t, time.Minute)
@@ -90,7 +90,7 @@ func (b *broker) refusesMemory(e *engine.Engine, words ...string) {
 	}
 }
 
-// adopts wants the plan to name the kinds, and carries it out; there is nothing left to adopt then.
+// adopts checks that the plan names the mismatches, carries it out, and checks that nothing is left to adopt.
 func (b *broker) adopts(e *engine.Engine, kinds ...retrytopics.MismatchKind) *engine.Adoption {
 	b.t.Helper()
 	ctx := testrun.Context(b.t, time.Minute)
@@ -119,7 +119,7 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 	expect.That(t, strings.Contains(log.String(), "goes on from the checkpoint"), "nothing is said of it:\n%s", log)
 }
 
-// The source may be another one alone, or the group may be gone too, as after a long time without instances.
+// Only the source may have been re-created, or the group's commits may have expired as well.
 func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 	t.Parallel()
 	for name, expired := range map[string]bool{"with its group": false, "without a group": true} {
@@ -141,7 +141,7 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 	}
 }
 
-// An event of the former topic that waits in a tier is older than each one of the new topic, whatever their offsets.
+// An event of the former topic that waits in a tier is older than every event of the new topic, whatever their offsets.
 func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
 	b := newBroker(t)
 	outage := true
@@ -191,7 +191,7 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 	}
 }
 
-// A lost memory that is adopted, once or twice, leaves the source topic what it is: its positions mean what they meant.
+// Adopting a lost memory, once or twice, does not start a new generation: the positions of the source topic stay valid.
 func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 	b, _, _ := remembered(t, copied)
 	for n := 1; n <= 2; n++ {
@@ -235,7 +235,7 @@ func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
 	end()
 }
 
-// A topic that is re-created while it is consumed is noticed without a restart.
+// A running engine notices that its topic was re-created.
 func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
@@ -249,7 +249,8 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 	expect.That(t, errors.Is(err, engine.ErrMemory), "got %v, want ErrMemory", err)
 }
 
-// A failed attempt may have written beside Kafka, or may not: an event that says what stands is made again, and closed only then.
+// A failed attempt may have written outside Kafka. Therefore a later event with the content that stands is attempted,
+// and closed as a duplicate only then.
 func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 	b := newBroker(t)
 	var mu sync.Mutex
@@ -273,14 +274,15 @@ func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 	expect.That(t, got == 1 && len(tried) == 2, "%d outputs of %d events, want 1 of 2", got, len(tried))
 }
 
-// A delete that comes late is superseded by the event behind it; what lay before the delete does not come back, whatever its version.
+// A delete that comes late is superseded by the event after it. What came before the delete stays superseded, whatever
+// its version.
 func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
 	b := newBroker(t)
 	var mu sync.Mutex
 	tried := map[int64]int{}
 	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		result, err := copied(ctx, r)
-		result.Version = new(1000 - 10*r.Source.Offset) // each less than the one before
+		result.Version = new(1000 - 10*r.Source.Offset) // each lower than the one before
 		mu.Lock()
 		defer mu.Unlock()
 		if tried[r.Source.Offset]++; tried[r.Source.Offset] == 1 && r.Source.Offset < 2 {
@@ -301,7 +303,8 @@ func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
 	expect.That(t, slices.Equal(got, []string{"new"}), "the output has %q, want only what came behind the delete", got)
 }
 
-// S4-14: a bounded run that finds nothing left to do has seen its memory all the same before it says so, however long the group takes.
+// S4-14: a bounded run that finds nothing left to do has still read its memory before it ends, however long the group
+// takes.
 func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	e, _ := b.remembering(hashed)

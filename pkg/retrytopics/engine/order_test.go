@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// stream is n events over a few keys. The value says key and number within the key, such as "k3/7".
+// stream returns n events over a few keys. A value is the key and a number within the key, such as "k3/7".
 func stream(keys, n int) (records []*kgo.Record) {
 	count := map[int]int{}
 	for i := range n {
@@ -33,7 +33,7 @@ func stream(keys, n int) (records []*kgo.Record) {
 	return records
 }
 
-// flaky fails a share of first and second attempts, the same in every run.
+// flaky fails a share of first and second attempts, the same ones in every run.
 func flaky(share float64) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		h := idempotency.Of(r.Value, []byte{byte(r.Attempt)})
@@ -44,7 +44,7 @@ func flaky(share float64) retrytopics.Handler {
 	}
 }
 
-// numbers gives, per key, the numbers of the events in the order in which they took effect.
+// numbers returns, per key, the numbers of the events in the order in which they took effect.
 func numbers(t *testing.T, out []*kgo.Record) map[string][]int {
 	t.Helper()
 	byKey := map[string][]int{}
@@ -56,7 +56,7 @@ func numbers(t *testing.T, out []*kgo.Record) map[string][]int {
 	return byKey
 }
 
-// inOrder demands that the events of each key took effect one after the other, each of them once.
+// inOrder checks that the events of each key took effect in order, each exactly once.
 func (b *broker) inOrder(events int) {
 	b.t.Helper()
 	for k, ns := range numbers(b.t, b.read(output)) {
@@ -74,15 +74,15 @@ func (b *broker) ordered(h retrytopics.Handler, mode retrytopics.Order) retrytop
 	return cfg
 }
 
-// compacted gives the last value of each key.
+// compacted returns the last value of each key.
 func compacted(records []*kgo.Record) map[string]string {
 	last := map[string]string{}
 	for _, r := range records {
 		if strings.Contains(string(r.Value), `"checkpoint":`) {
-			continue // of the partition; it is always there
+			continue // the checkpoint of the partition is always there
 		}
 		if strings.Contains(string(r.Key), "\x00switchback-checkpoint\x00v") {
-			continue // the newest version of a key; it lives as long as the key
+			continue // the newest version of a key lives as long as the key
 		}
 		last[string(r.Key)] = string(r.Value)
 		if r.Value == nil {
@@ -105,13 +105,13 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	}
 	b.produce(event("1"), event("1"), event("2"), event("1"))
 	b.drain(b.engine(cfg))
-	b.produce(event("1"), event("3")) // a restart keeps the ledger
+	b.produce(event("1"), event("3")) // the ledger survives a restart
 	b.drain(b.engine(cfg))
 	expect.Equal(t, fmt.Sprint(outcomes), "[delivered duplicate delivered delivered duplicate delivered]", "outcomes")
 }
 
-// A dead letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
-// offset of another topic.
+// A dead letter of another pipeline that was sent here (replayer replay --to) is an event like any other: the offset of
+// another topic does not make it older.
 func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 	b := newBroker(t)
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
@@ -125,11 +125,11 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 		{Key: header.KeyReplayID, Value: []byte("r1")}, {Key: header.KeyReplayCount, Value: []byte("1")}}})
 	b.drain(b.engine(cfg))
 	expect.That(t, last.Decision.Outcome == policy.OutcomeDelivered && last.DeadLetterID == "" && last.Record.Control.ReplayID == "",
-		"%s, letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)
+		"%s, dead letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)
 }
 
-// An event that the handler calls a delete has no version of its own. It counts as newer than every event before it, also than one
-// with a greater version that waits.
+// An event that the handler marks as a delete has no version of its own. It is newer than every event before it, even
+// than a waiting one with a greater version.
 func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	inner := f.cfg.Handler
@@ -143,8 +143,8 @@ func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
 	f.want("k/5 delivered", "k/3 superseded", "k/7 retried", "gone delivered", "k/6 delivered", "k/7 superseded")
 }
 
-// Engines are stopped while records wait. The next engine knows only what the topics hold, and its mode may be another one. A record
-// that waits never takes effect after a newer one, unless there was no order in between, and it blocks nothing.
+// Engines are stopped while records wait. The next engine knows only what the topics hold, and may have another order. A
+// waiting record never takes effect after a newer one, unless one of the engines kept no order, and it blocks nothing.
 func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 	t.Parallel()
 	const strict, latest, none = retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone
@@ -166,7 +166,7 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 			b.drain(b.engine(b.ordered(flaky(0.4), modes[len(modes)-1])))
 			for k, ns := range numbers(t, b.read(output)) {
 				if slices.Contains(modes, none) {
-					slices.Sort(ns) // each took effect once all the same
+					slices.Sort(ns) // each took effect exactly once anyway
 				}
 				for i := 1; i < len(ns); i++ {
 					must.That(t, ns[i] > ns[i-1] && (name != "strict" || ns[i] == ns[i-1]+1), "%s took effect as %v", k, ns)
@@ -179,7 +179,7 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 	}
 }
 
-// interrupted runs an engine until it has committed more events than this, or until nothing is left to do.
+// interrupted runs an engine until it has committed the given number of events, or until nothing is left to do.
 func (b *broker) interrupted(cfg retrytopics.Config, events int) {
 	b.t.Helper()
 	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(20*time.Second))

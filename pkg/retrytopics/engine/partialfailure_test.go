@@ -21,13 +21,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// words is a pipeline whose records are of several parts: the words of a value. One that ends in ! fails permanently, one
-// that ends in ?n transiently up to attempt n, and one that begins with - is left out.
+// words is a pipeline whose records have several parts: the words of a value. A word that ends in ! fails permanently.
+// One that ends in ?n fails transiently up to attempt n. One that begins with - is filtered.
 type words struct {
 	*broker
 	cfg   retrytopics.Config
 	asked []string    // word and attempt
-	ended []string    // per commit: word or value, and what became of it
+	ended []string    // per commit: word or value, and its outcome
 	fixed atomic.Bool // nothing fails permanently any more
 }
 
@@ -108,7 +108,7 @@ func (w *words) want(ended ...string) {
 	w.ended = nil
 }
 
-// outputs gives word and part of each output, sorted.
+// outputs returns word and part of each output, sorted.
 func (w *words) outputs() (out []string) {
 	for _, r := range w.read(output) {
 		out = append(out, string(r.Value)+" "+headerOf(r, header.KeyPart))
@@ -117,7 +117,7 @@ func (w *words) outputs() (out []string) {
 	return out
 }
 
-// replays puts dead letters back, as the replayer does, without those whose value is left out.
+// replays reinjects dead letters as the replayer does, except those with the given value.
 func (w *words) replays(leave ...string) {
 	w.t.Helper()
 	for i, l := range w.read(source + ".dlq") {
@@ -130,7 +130,7 @@ func (w *words) replays(leave ...string) {
 	w.drain(w.engine(w.cfg))
 }
 
-// putBack is what the replayer writes of a dead letter.
+// putBack returns the record that the replayer writes for a dead letter.
 func putBack(c header.Control, l *kgo.Record, n int) *kgo.Record {
 	back := header.Control{
 		DeadLetterID: c.DeadLetterID, Source: c.Source, HasSource: true, ReplayID: fmt.Sprint("r", n), ReplayCount: 1, ContentHash: c.ContentHash,
@@ -139,8 +139,8 @@ func putBack(c header.Control, l *kgo.Record, n int) *kgo.Record {
 	return &kgo.Record{Key: l.Key, Value: l.Value, Headers: back.AppendTo(header.ProducerHeaders(l.Headers))}
 }
 
-// Each part of a record is delivered, retried or dead-lettered by itself, in every order; a retry attempts only the rest, and a replay of
-// the dead ones finishes the record: every part is delivered exactly once.
+// In every order, each part of a record is delivered, retried or dead-lettered by itself. A retry attempts only the
+// remaining parts, and a replay of the dead ones finishes the record: every part is delivered exactly once.
 func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 	t.Parallel()
 	for _, mode := range retrytopics.Orders() {
@@ -163,26 +163,28 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 	}
 }
 
-// The dead letter of a part holds the part, with the key and the headers of the record, and says which one it is. Its id is its own.
+// The dead letter of a part holds the part, the key and the headers of the record, and the part's index. It has an ID of
+// its own.
 func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
 	deadLetters := w.read(source + ".dlq")
-	must.That(t, len(deadLetters) == 2, "%d letters", len(deadLetters))
+	must.That(t, len(deadLetters) == 2, "%d dead letters", len(deadLetters))
 	ids := map[string]bool{}
 	for i, word := range []string{"b!", "c!"} {
 		l := deadLetters[i]
 		c, err := header.ParseControl(l.Headers)
 		if err != nil || c.Part != (header.Part{Index: i + 1, Of: 3}) || c.FeatureID != word || c.Remaining != nil || c.Attempt != 1 || c.Source.Offset != 0 ||
 			c.ContentHash != idempotency.Of([]byte(word)).String() || string(l.Key) != "k" || string(l.Value) != word || headerOf(l, "traceparent") != "00-1" {
-			t.Errorf("letter %d is %q: %+v, %v", i, l.Value, c, err)
+			t.Errorf("dead letter %d is %q: %+v, %v", i, l.Value, c, err)
 		}
 		ids[c.DeadLetterID] = true
 	}
 	expect.That(t, len(ids) == 2, "ids %v", ids)
 }
 
-// What came again while a part of it is dead is no repetition, and what took effect whole is.
+// An event that arrives again while a part of it is a dead letter is not a duplicate. An event that took effect
+// completely is.
 func TestEngine_S0_6_aRecordWithDeadPartsIsNotRemembered(t *testing.T) {
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.sends("a b!", "a b!", "a c?1")
@@ -193,8 +195,8 @@ func TestEngine_S0_6_aRecordWithDeadPartsIsNotRemembered(t *testing.T) {
 	w.want("a c?1: duplicate handled {0 0 0 0 0}")
 }
 
-// With latest_wins, the rest of a record and its dead parts are superseded by a newer event of their key, and never by the
-// other parts of their record.
+// With latest_wins, a newer event of the key supersedes the remaining parts and the dead parts of a record. Other parts
+// of the same record never do.
 func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.sends("a b! c?1", "z")
@@ -205,7 +207,7 @@ func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
 	w.want("b!: superseded handled {0 0 0 0 0}")
 }
 
-// A part is compared by the version of its record, and goes into effect although the record's other parts have a greater one than it.
+// A replayed part is judged by the version of its record, not by the version that the handler returns for the part alone.
 func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.cfg.Ordering.Versioned = true
@@ -225,13 +227,13 @@ func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 	w.want("z: delivered handled {1 0 0 0 0}")
 }
 
-// A record of which too many parts fail is one dead letter, with nothing delivered.
+// A record with too many failed parts becomes one dead letter, and nothing of it is delivered.
 func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	value := "good" + strings.Repeat(" x!", 1001)
 	w.sends(value)
 	deadLetters := w.read(source + ".dlq")
-	must.That(t, len(deadLetters) == 1 && string(deadLetters[0].Value) == value && len(w.read(output)) == 0, "%d letters, %d outputs", len(deadLetters), len(w.read(output)))
+	must.That(t, len(deadLetters) == 1 && string(deadLetters[0].Value) == value && len(w.read(output)) == 0, "%d dead letters, %d outputs", len(deadLetters), len(w.read(output)))
 	got := headerOf(deadLetters[0], header.KeyErrorMessage)
 	expect.That(t, strings.Contains(got, "1001 of 1002 parts failed") && strings.Contains(got, "part 1/1002: bad word"), "%v", got)
 	w.fixed.Store(true)
@@ -239,7 +241,7 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	expect.Equal(t, len(w.read(output)), 1002, "outputs after the replay")
 }
 
-// A handler knows before it has effects of its own whether its record will be one dead letter.
+// A handler can ask before its own effects whether its record will become one dead letter.
 func TestEngine_S1_5_failsWhole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -266,7 +268,7 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 	}
 }
 
-// A rest that no tier takes is made dead letters, part by part.
+// If no tier accepts the remaining parts, each becomes a dead letter.
 func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	e := w.engine(w.cfg)
@@ -282,7 +284,7 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 	expect.That(t, slices.Equal(dead, []string{"b?1 1/4", "c?1 2/4"}) && len(w.read(output)) == 2, "dead letters %q", dead)
 }
 
-// A rest that dies as a whole is put back as a whole, and nothing that was delivered before is delivered again.
+// Remaining parts that die together are replayed together, and parts that were delivered before are not delivered again.
 func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	w := newWords(t, retrytopics.OrderStrict)
 	inner := w.cfg.Handler
@@ -302,8 +304,8 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	expect.That(t, slices.Equal(got, []string{"a 0/3", "b?1 1/3", "c?1 2/3"}), "outputs %q", got)
 }
 
-// Where a dead letter holds its key, each of the dead letters of one record holds it: the key goes on once all of them are finished, in
-// whatever attempt they died and in whatever order they come back.
+// If a dead letter holds its key, each dead letter of one record holds it: the key continues once all of them are
+// finished, whatever attempt they died in and whatever order they come back in.
 func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"at once": "a b! c!", "with a rest": "a b! c! d?2", "later": "a b?1! c! d?2"} {
@@ -315,8 +317,8 @@ func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
 	}
 }
 
-// held sends a record of which two parts die, and one behind it, and puts the parts back one after the other, once it has ended and
-// the one behind it has waited on.
+// held sends a record with two parts that die and one record after it. It replays the parts one by one, once the record
+// has ended and while the next one waits.
 func (w *words) held(value string) {
 	w.t.Helper()
 	ctx, stop := context.WithTimeout(w.t.Context(), testrun.Patient(30*time.Second))

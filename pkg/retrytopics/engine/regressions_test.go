@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Instances that start together create the topics once.
+// Several instances that start at the same time create the topics once.
 func TestCreateTopics_instancesStartTogether(t *testing.T) {
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
 	ctx := testrun.Context(t, 25*time.Second)
@@ -35,7 +35,7 @@ func TestCreateTopics_instancesStartTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// An engine runs once at a time: two runs would be one member of the group.
+// An engine cannot run twice at a time: both runs would be one member of the group.
 func TestEngine_runsOnceAtATime(t *testing.T) {
 	t.Parallel()
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
@@ -52,7 +52,8 @@ func TestEngine_runsOnceAtATime(t *testing.T) {
 	expect.Do(t, <-ended, "the first run ends with")
 }
 
-// S4-14: adopting a group's topics ends the transactions that write to them, and not those of a group whose name begins alike.
+// S4-14: adoption ends open transactions that write to the group's topics, but none of a group whose name has the same
+// prefix.
 func TestAdopt_S4_14_endsNoTransactionOfAnotherGroup(t *testing.T) {
 	e := must.Get(New(retrytopics.Config{Brokers: []string{"none"}, Source: "orders", Group: "orders", Handler: nothing, Outputs: []string{"orders.out"}}))(t)
 	for topic, own := range map[string]bool{"orders.out": true, e.in.Cfg.DLQ: true, e.in.Cfg.Ordering.StateTopic: true, "orders-eu.state": false, "orders": false} {

@@ -18,13 +18,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
 )
 
-// slowRestore holds the first fetch of the state topic, which is that of an instance that restores its partitions.
+// slowRestore delays the first fetch of the state topic, which an instance sends while it restores its partitions.
 type slowRestore struct {
 	broker  *broker
 	cluster *kfake.Cluster
 	begun   atomic.Bool
 	beats   atomic.Int64 // heartbeats of instance two since then
-	joins   atomic.Int64 // and its joins
+	joins   atomic.Int64 // joins of instance two since then
 	release chan struct{}
 }
 
@@ -54,10 +54,11 @@ func (s *slowRestore) hold() {
 	count(kmsg.JoinGroup, func(r kmsg.Request) *string { return r.(*kmsg.JoinGroupRequest).InstanceID }, &s.joins)
 }
 
-// S3-1: an instance whose restore takes longer than its session stays a member: it reads outside of the group's callbacks, and heartbeats go on.
-// One that others wait for in a rebalance, longer than they wait, is expelled: the others take over, it comes back, and nothing is lost or done twice.
+// S3-1: an instance whose restore takes longer than its session timeout stays a member: it reads outside of the group's
+// callbacks, and heartbeats continue. An instance for which the group waits too long in a rebalance is expelled: the
+// others take over, it comes back, and nothing is lost or processed twice.
 func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
-	testrun.Nightly(t) // it waits for some sessions, and these must not be too short for a busy machine
+	testrun.Nightly(t) // it waits for several sessions, which must not be too short for a slow machine
 	t.Parallel()
 	for name, expelled := range map[string]bool{"than its session": false, "than a rebalance": true} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 				b.until(ctx, func() bool { return len(b.read(output)) >= sent })
 			}
 			_, stopOne := start("one")
-			deliver(30) // the state topic has something to restore in each partition
+			deliver(30) // gives the state topic something to restore in each partition
 			slow := &slowRestore{broker: b, cluster: cluster, release: make(chan struct{})}
 			slow.hold()
 			two, stopTwo := start("two")
@@ -97,9 +98,9 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 			stopThree := func() error { return nil }
 			if expelled {
 				_, stopThree = start("three")
-				deliver(30) // by the others, in the partitions of the one that is expelled too
+				deliver(30) // by the others, also in the partitions of the expelled instance
 			} else {
-				b.until(ctx, func() bool { return slow.beats.Load() >= 12 }) // three in a session
+				b.until(ctx, func() bool { return slow.beats.Load() >= 12 }) // three per session timeout
 			}
 			close(slow.release)
 			b.until(ctx, func() bool { ready, _ := two.Ready(); return ready && two.Stats().Partitions > 0 })

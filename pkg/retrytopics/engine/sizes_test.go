@@ -30,7 +30,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// compressed produces to the source as a client does that compresses, records of any size.
+// compressed produces records of any size to the source, compressed by the client.
 func (b *broker) compressed(records ...*kgo.Record) {
 	b.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(90<<20),
@@ -40,8 +40,8 @@ func (b *broker) compressed(records ...*kgo.Record) {
 	must.Do(b.t, client.ProduceSync(b.t.Context(), records...).FirstErr())
 }
 
-// A batch that decompresses to more than is read at once is read record by record, before and behind ordinary ones; a record that is too
-// large for memory becomes a pointer. One partition begins with such a batch, one ends with it.
+// A batch that decompresses to more than is read at once is read record by record, before and after ordinary batches. A
+// record too large for memory becomes a pointer. One partition begins with such a batch and one ends with it.
 func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 	b := newBroker(t)
 	blank := bytes.Repeat([]byte{' '}, 20<<20)
@@ -70,10 +70,10 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 	}
 }
 
-// Of a batch that nobody can decompress each offset becomes a pointer, and what lies before and behind it flows.
+// Each offset of a batch that cannot be decompressed becomes a pointer. The records before and after it are processed.
 func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T) {
 	b := newBroker(t)
-	const lost = 2500 // more than are taken at once
+	const lost = 2500 // more than one step takes
 	unreadable := bombs.Batch(kgo.CodecNone, time.UnixMilli(1_790_000_000_000), bombs.Record{Value: []byte("1")}, bombs.Record{Value: []byte("2")})
 	unreadable.Attributes, unreadable.NumRecords, unreadable.LastOffsetDelta = int16(kgo.CodecZstd), lost, lost-1
 	unreadable.Records = []byte("\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a") // a window of 256 MiB, and one byte
@@ -95,8 +95,8 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 	expect.That(t, len(at) == lost, "%d dead letters, want %d", len(at), lost)
 }
 
-// A record that neither a tier nor the DLQ takes, since somebody lowered what they take, becomes a pointer too, with the failure that
-// it would have waited for.
+// A record that neither a tier nor the DLQ accepts, because somebody lowered their limits, becomes a pointer with the
+// failure for which it should have been retried.
 func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	b := newBroker(t)
 	f := &failing{n: 1, err: unavailable}
@@ -115,10 +115,11 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	expect.That(t, got == string(classify.CodeHTTPUnavailable) && headerOf(dead[0], "ce_id") == "7" && string(dead[0].Key) == "large", "the dead letter %s has the code %s", dead[0].Key, got)
 }
 
-// What one transaction brings to one partition may be more than its topic takes at once: it goes in several batches, in order.
+// The records of one transaction for one partition may exceed the topic's batch limit. They are sent in several batches,
+// in order.
 func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
 	b := newBroker(t)
-	const records, each = 200, 20_000 // 4 MB, that do not compress
+	const records, each = 200, 20_000 // 4 MB that do not compress
 	var all []*kgo.Record
 	for i := range records {
 		all = append(all, &kgo.Record{Key: fmt.Append(nil, i), Value: append([]byte(strconv.Itoa(i)+" "), noise(each)...)})
@@ -143,7 +144,8 @@ func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
 	expect.That(t, len(seen) == records && aborted == 0, "%d of %d outputs, %d transactions aborted", len(seen), records, aborted)
 }
 
-// S0-4: an output topic that takes little takes what fits it; the rest is dead, each record by itself.
+// S0-4: an output topic with a small limit gets the outputs that fit. Each of the others becomes a dead letter of its
+// own.
 func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{500, 2000, 2048, 3000, 20_000} {
@@ -174,7 +176,7 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 	}
 }
 
-// S0-4: a record keeps all of its producer's headers, delivered or dead, however many there are.
+// S0-4: a record keeps all headers of its producer, delivered or dead-lettered, however many there are.
 func TestEngine_S0_4_manyHeaders(t *testing.T) {
 	b := newBroker(t)
 	var own []kgo.RecordHeader
@@ -194,7 +196,8 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 	}
 }
 
-// A record that other software wrote into the memory is not skipped, since it may have replaced what is remembered, and ends the engine.
+// A record that other software wrote into the memory is not skipped, because it may have replaced what is remembered.
+// The engine stops.
 func TestEngine_S0_4_aMemoryWithRecordsOfOthersEndsTheEngine(t *testing.T) {
 	for _, at := range [][2]string{{".state", "k"}, {".state", "s/k"}, {".state", "v/k"}, {".state", ""}, {".ledger", "k"}} {
 		t.Run(at[0]+" "+at[1], func(t *testing.T) {
@@ -211,12 +214,12 @@ func TestEngine_S0_4_aMemoryWithRecordsOfOthersEndsTheEngine(t *testing.T) {
 	}
 }
 
-// A partition that ends before what is committed of it was cut, or its topic made anew. The engine says so and ends, for good:
-// new records have the offsets of old ones, and would be skipped or taken for older ones.
+// A partition that ends before its committed offset was truncated, or its topic was re-created. The engine reports it
+// and stops: new records have the offsets of old ones and would be skipped or taken for older.
 func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 	for left, runs := range map[int][]func(*engine.Engine, context.Context) error{
 		20: {(*engine.Engine).Run, (*engine.Engine).RunUntilEnd},
-		0:  {(*engine.Engine).RunUntilEnd}, // no record shows it: only the ends do
+		0:  {(*engine.Engine).RunUntilEnd}, // no record shows it; only the end offsets do
 	} {
 		t.Run(strconv.Itoa(left), func(t *testing.T) {
 			b := newBroker(t)
@@ -233,7 +236,7 @@ func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 	}
 }
 
-// refuseBatches lets the output topic refuse each batch with a record that is refused, as a broker does: the whole of it.
+// refuseBatches makes the output topic refuse each whole batch that contains a refused record, as a broker does.
 func (b *broker) refuseBatches(cluster *kfake.Cluster, code func() int16, refused func(*kmsg.Record) bool) {
 	b.cacheIDs(output)
 	cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -246,7 +249,7 @@ func (b *broker) refuseBatches(cluster *kfake.Cluster, code func() int16, refuse
 			rt.Topic, rt.TopicID = topic.Topic, topic.TopicID
 			for _, p := range topic.Partitions {
 				rp := kmsg.NewProduceResponseTopicPartition()
-				rp.Partition = p.Partition // the transaction is aborted: what the others get does not matter
+				rp.Partition = p.Partition // the transaction is aborted, so the answers for other partitions do not matter
 				if (topic.Topic == output || topic.TopicID == b.topicID(output)) && slices.ContainsFunc(recordsOf(b.t, p.Records), func(r kmsg.Record) bool { return refused(&r) }) {
 					rp.ErrorCode, some = code(), true
 				}
@@ -274,7 +277,7 @@ func recordsOf(t *testing.T, raw []byte) []kmsg.Record {
 	}
 	records := make([]kmsg.Record, batch.NumRecords)
 	for i := range records {
-		length, n := int(data[0]>>1), 1 // a zigzag varint
+		length, n := int(data[0]>>1), 1 // zigzag varint
 		for shift := 7; data[n-1]&0x80 != 0; n, shift = n+1, shift+7 {
 			if n == 1 {
 				length = int(data[0]&0x7f) >> 1
@@ -291,7 +294,7 @@ func recordsOf(t *testing.T, raw []byte) []kmsg.Record {
 	return records
 }
 
-// keyless makes the keys of some events null.
+// keyless removes the keys of some events.
 func keyless(records []*kgo.Record, which ...int) []*kgo.Record {
 	for _, i := range which {
 		records[i].Key = nil
@@ -299,8 +302,9 @@ func keyless(records []*kgo.Record, which ...int) []*kgo.Record {
 	return records
 }
 
-// S0-4: an output that a compacted topic refuses is one dead letter that says why, and takes no other record along: whether the cluster tells
-// that the topic is compacted, is not asked, or the broker refuses a record for another reason.
+// S0-4: an output that a compacted topic refuses becomes one dead letter with the reason, and no other record is
+// affected: whether the cluster told that the topic is compacted, was not asked, or refuses the record for another
+// reason.
 func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -347,7 +351,8 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 	}
 }
 
-// S0-4: an engine that could not commit for a while goes on when the broker then refuses an output for what it is.
+// S0-4: an engine that could not commit for a while continues when the broker then refuses one output because of its
+// content.
 func TestEngine_S0_4_aRefusedOutputAfterTrouble(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	b.produce(keyless(events(20), 3, 7)...)

@@ -30,7 +30,8 @@ const (
 	headTopic  = "features.heads"
 )
 
-// counting is a hash chain whose head is the number of failures so far; each is written down with its number.
+// counting is a hash chain whose head is the number of failures so far. It writes a record for each failure with its
+// number.
 func counting() retrytopics.HashChain {
 	return retrytopics.HashChain{HeadTopic: headTopic, Extend: func(p int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
 		n := 0
@@ -55,7 +56,8 @@ func counting() retrytopics.HashChain {
 	}}
 }
 
-// A hash chain has neither gap nor fork: not over transactions, not over a restart, which goes on from the committed head.
+// A hash chain has neither gap nor fork, over aborted transactions and over a restart, which continues from the
+// committed head.
 func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 	b := newBroker(t)
 	b.creates(trailTopic, partitions)
@@ -105,9 +107,9 @@ func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "no Extend"), "got %v", err)
 }
 
-// What a producer has aborted leaves a marker, and nothing that an attempt could be made of: the engine commits the position alone. A
-// rebalance, or a refusal, aborts that transaction too. The position is committed by a later one, though nothing else comes:
-// else the group would show a lag for as long as the topic is quiet.
+// A producer's aborted records leave a transaction marker and nothing to attempt: the engine commits only the position.
+// If a rebalance or a refusal aborts that transaction, a later one commits the position although no record follows.
+// Otherwise the group would show a lag as long as the topic is quiet.
 func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	refused := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.TransactionAbortable})
@@ -137,8 +139,8 @@ func (b *broker) abort(records ...*kgo.Record) {
 	must.Do(b.t, client.EndTransaction(b.t.Context(), kgo.TryAbort))
 }
 
-// Without transactions the ledger must not outlive an output that it speaks of: after a crash the event would be closed as its
-// own duplicate, and lost.
+// Without transactions, the ledger must not be written before the output that it describes: after a crash the event
+// would be closed as its own duplicate and lost.
 func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T) {
 	t.Parallel()
 	cluster := fakekafka.Start(t, kfake.NumBrokers(2), kfake.SeedTopics(1, source, output))
@@ -161,7 +163,7 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 			return nil, nil, false
 		}
 		cluster.KeepControl()
-		time.AfterFunc(time.Second, stop) // what else is under way arrives
+		time.AfterFunc(time.Second, stop) // lets other records in flight arrive
 		return nil, errors.New("the broker is gone"), true
 	})
 	must.Do(t, e.Run(ctx))

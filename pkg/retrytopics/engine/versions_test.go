@@ -19,12 +19,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// deletes puts a tombstone behind what was sent.
+// deletes sends a tombstone after the given events.
 func (f *forcing) deletes() *kgo.Record { return &kgo.Record{Key: []byte("k")} }
 
 func event(value string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte(value)} }
 
-// A delete counts as newer than every event of its key before it, also than a dead letter with a greater version.
+// A delete is newer than every event of its key before it, even than a dead letter with a greater version.
 func TestEngine_latestWinsADeadLetterDoesNotUndoADelete(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/7 1"] = badRow
@@ -36,7 +36,8 @@ func TestEngine_latestWinsADeadLetterDoesNotUndoADelete(t *testing.T) {
 	f.want("k/7 delivered by force")
 }
 
-// A, B, A in strict order: B died, and the second A says again what stands there. B put back is older than that.
+// A, B, A in strict order: B became a dead letter, and the second A has the content that stands. A replay of B is older
+// than the second A.
 func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderStrict, false)
 	f.fail["k/B 1"] = badRow
@@ -46,23 +47,24 @@ func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
 	f.want("k/A delivered", "k/B dead_lettered", "k/A duplicate", "k/B superseded")
 }
 
-// An event without a version is not compared; but what stands there is its content, so the one before it is a change.
+// An event without a version is not compared, but its content is now the newest. Therefore a repetition of the event
+// before it is a change.
 func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5", "k", "k/5", "k/4")
 	f.want("k/5 delivered", "k delivered", "k/5 delivered", "k/4 superseded")
 }
 
-// A delete of a key of which nothing is known is older than every event behind it, also than one with a negative version: a
-// time before 1970 is one.
+// A delete of an unknown key is older than every event after it, even than one with a negative version such as a time
+// before 1970.
 func TestEngine_whatComesAfterADeleteOfAnUnknownKeyTakesEffect(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.takes(f.deletes(), event("k/-5"), event("k/-6"))
 	f.want(" delivered", "k/-5 delivered", "k/-6 superseded")
 }
 
-// S0-6: a handler that writes outside Kafka hears the version by which the engine itself judges: of a delete that of the newest
-// event, of a forced dead letter its own place.
+// S0-6: a handler that writes outside Kafka gets the version by which the engine judges: for a delete that of the newest
+// event, for a forced replay its own position.
 func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	var heard []header.Version
@@ -85,8 +87,8 @@ func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	expect.That(t, !ok, "a record that no engine made has a version")
 }
 
-// S0-6: versions that are read from another property than before say nothing about those before. What comes behind them in the
-// source takes effect, and is not superseded for ever by a number of another kind.
+// S0-6: versions from another property do not compare with those from before. Events after the change take effect; they
+// are not superseded for ever by numbers of another kind.
 func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 	t.Parallel()
 	for _, window := range []time.Duration{0, time.Hour} {
@@ -99,9 +101,9 @@ func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 			f.cfg.Ordering.Versions.Of = "properties.revision"
 			f.sends("k/3", "k/2")
 			f.want("k/3 delivered", "k/2 superseded")
-			f.sends("k/4", "k/1") // and over a restart
+			f.sends("k/4", "k/1") // and after a restart
 			f.want("k/4 delivered", "k/1 superseded")
-			f.cfg.Ordering.Versioned = false // the source offset
+			f.cfg.Ordering.Versioned = false // the source offset is the version
 			f.handlesWithoutVersions()
 			f.sends("k/2", "k/1")
 			f.want("k/2 delivered", "k/1 delivered")
@@ -109,7 +111,7 @@ func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 	}
 }
 
-// What waited or died under the property before is older than what came behind it in the source.
+// A record that waited or died under the former property is older than what came after it in the source.
 func TestEngine_S0_6_aLetterOfAnotherPropertyIsHeldToItsPlace(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
@@ -125,8 +127,8 @@ func TestEngine_S0_6_aLetterOfAnotherPropertyIsHeldToItsPlace(t *testing.T) {
 	f.want("k/1 delivered", "k/0 superseded")
 }
 
-// A property that orders the events from now on: what took effect by its offset is older than what comes behind it, also where
-// versions are negative.
+// From the change on, a property orders the events: what took effect by its offset is older than what comes after it,
+// even with negative versions.
 func TestEngine_S0_6_aPropertyThatIsNamedLater(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	handle := f.cfg.Handler
@@ -149,11 +151,11 @@ func (f *forcing) handlesWithoutVersions() {
 	}
 }
 
-// windows are dedupe windows that have forgotten everything by the time the next event comes.
+// windows are dedupe windows that have ended before the next event comes.
 func windows() []time.Duration { return []time.Duration{0, time.Nanosecond} }
 
-// S0-6: a version is remembered as long as its key, whatever the dedupe window: over restarts, over deletes, and for events that
-// are not about the key's newest state.
+// S0-6: a version is remembered as long as its key, whatever the dedupe window: over restarts, over deletes, and after
+// events that were superseded.
 func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
 	t.Parallel()
 	for _, window := range windows() {
@@ -162,20 +164,20 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
 			f.cfg.Dedupe.Window = window
 			f.sends("k/5", "k/4")
 			f.want("k/5 delivered", "k/4 superseded")
-			f.sends("k/3") // each time, another engine that was just started
+			f.sends("k/3") // each time with a new engine
 			f.want("k/3 superseded")
 			f.sends("k/6", "k/5")
 			f.want("k/6 delivered", "k/5 superseded")
 			f.takes(f.deletes())
 			f.want(" delivered")
 			f.sends("k/5", "k/6", "k/5")
-			f.want("k/5 superseded", "k/6 delivered", "k/5 superseded") // sent again behind the delete, it is the newer one
+			f.want("k/5 superseded", "k/6 delivered", "k/5 superseded") // sent again after the delete, it is newer
 		})
 	}
 }
 
-// What was sent before a delete is older than it, however great its version: also when somebody sets the group's offsets back and
-// it is read once more, long after it was finished.
+// An event sent before a delete is older than the delete, however great its version, even if somebody resets the group's
+// offsets and it is read again long after it was finished.
 func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
@@ -188,7 +190,8 @@ func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
 	f.want("k/5 superseded", "k/7 superseded", " superseded")
 }
 
-// A delete of a key that was long forgotten counts as newer than its newest event, by the version that a table is guarded with.
+// A delete of a key that was forgotten long ago gets a version above that of its newest event, which the guard of a
+// table needs.
 func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
@@ -199,7 +202,7 @@ func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 	expect.That(t, heard == (header.Version{Number: 5, Offset: 1}), "the delete is told to be %v", heard)
 }
 
-// Where the source offset orders events, nothing older can come, and nothing is kept.
+// If the source offset orders events, nothing older can arrive, and nothing is kept.
 func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, false)
 	f.cfg.Dedupe.Window = 0
@@ -219,8 +222,8 @@ func (f *forcing) hears(tell func(*retrytopics.Record)) {
 	}
 }
 
-// S4-14: after a re-creation of the source the version still decides: an older one is superseded, and the same one, sent again,
-// takes effect.
+// S4-14: after the source was re-created the version still decides: an older one is superseded, and an equal one takes
+// effect again.
 func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5", "k/6")
@@ -235,7 +238,7 @@ func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
 	f.want("k/5 superseded", "k/6 delivered", "k/7 delivered", " delivered", "k/6 superseded")
 }
 
-// S4-14: with the state topic the versions are lost, and that is said before anything is adopted.
+// S4-14: the versions are lost together with the state topic. The plan says so before anything is adopted.
 func TestEngine_S0_6_S4_14_versionsAreLostWithTheStateTopic(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
@@ -250,7 +253,7 @@ func TestEngine_S0_6_S4_14_versionsAreLostWithTheStateTopic(t *testing.T) {
 	f.want("k/4 delivered", "k/3 superseded")
 }
 
-// versionsIn gives the versions that the state topic remembers, by the hash of their keys.
+// versionsIn returns the versions that the state topic remembers, by the hash of their keys.
 func versionsIn(records []*kgo.Record) map[string]string {
 	last := map[string]string{}
 	for _, r := range records {
@@ -266,8 +269,8 @@ func versionsIn(records []*kgo.Record) map[string]string {
 	return last
 }
 
-// S0-6: a partition with more keys than it may remember forgets those whose last event is the oldest, in memory and in the state
-// topic, and says so.
+// S0-6: a partition with more keys than MaxKeys forgets those whose last event is the oldest, in memory and in the state
+// topic, and logs it.
 func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	var log bytes.Buffer
@@ -293,7 +296,7 @@ func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 	n := strings.Count(log.String(), "versions are forgotten")
 	expect.That(t, n == 1 && strings.Contains(log.String(), "keys=1 max_keys=2"), "it is logged %d times: %s", n, &log)
 	f.took = nil
-	e = send("a/4", "c/4", "b/4") // over a restart
+	e = send("a/4", "c/4", "b/4") // after a restart
 	f.want("a/4 superseded", "c/4 superseded", "b/4 delivered")
 	got = e.Stats().Versions
 	expect.That(t, got.Forgotten == 1, "after a restart: %+v", got)
@@ -303,7 +306,7 @@ func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 	expect.That(t, got.Keys == 1 && got.Forgotten == 2 && len(versionsIn(f.read(source+".state"))) == 1, "with a lower limit: %+v", got)
 }
 
-// S0-6: a version is written once for each key and transaction, however often the key has changed in it.
+// S0-6: a version is written once per key and transaction, however often the key changed in it.
 func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	transactions := 0
@@ -324,8 +327,8 @@ func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
 	expect.That(t, written != 0 && written <= transactions && len(f.took) == 200, "%d records of one key's version in %d transactions of %d events", written, transactions, len(f.took))
 }
 
-// S0-6: a key whose newest version is a wrong one, far ahead of all that will come, is set free with keep: window. What is remembered
-// is removed then, so it does not come back with keep: always.
+// S0-6: keep: window frees a key whose newest version is wrong and far ahead. The remembered version is removed, so it
+// does not come back with keep: always.
 func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0

@@ -73,7 +73,7 @@ func TestMismatches_S4_14(t *testing.T) {
 	}
 }
 
-// S0-6: the scale of the ledger's versions changes when they are written on another one, which nothing does without a ledger.
+// S0-6: the scale of the ledger's versions changes only when the ledger is written with another one.
 func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
 	t.Parallel()
 	now := around()

@@ -17,8 +17,8 @@ func withLedger() *Partition {
 	return p
 }
 
-// After an aborted transaction, attempts that still run on the dropped partitions must leave no trace where the same records
-// are attempted again: a record would be closed as its own duplicate.
+// After an aborted transaction, attempts that still run on the dropped partitions must leave no trace where the same
+// records are attempted again. Otherwise a record would be closed as its own duplicate.
 func TestSuccessor_ignoresAttemptsOfItsPredecessor(t *testing.T) {
 	t.Parallel()
 	old := withLedger()
@@ -32,7 +32,7 @@ func TestSuccessor_ignoresAttemptsOfItsPredecessor(t *testing.T) {
 	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")
 }
 
-// The ledger returns to what is committed: changes of attempts that are made again are undone.
+// The ledger returns to what is committed: the changes of repeated attempts are undone.
 func TestSuccessor_S3_1_knowsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -47,7 +47,7 @@ func TestSuccessor_S3_1_knowsWhatIsCommitted(t *testing.T) {
 		m.Apply(c, []byte(key), &before, effect)
 		return c
 	}
-	running := apply("running") // is not in the transaction that is committed
+	running := apply("running") // not in the transaction that is committed
 	committed := []*Change{apply("once"), apply("again")}
 	m.Commit(committed)
 	apply("again")
@@ -62,6 +62,6 @@ func TestSuccessor_S3_1_knowsWhatIsCommitted(t *testing.T) {
 		}
 		expect.That(t, got == at, "key %s: last is of offset %d, want %d", key, got, at)
 	}
-	next.Commit([]*Change{running}) // of a dropped memory; it must not matter
+	next.Commit([]*Change{running}) // of a dropped memory; it must have no effect
 	expect.That(t, len(next.noted) == 0 && next.ledger.Len() == 2, "%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
 }

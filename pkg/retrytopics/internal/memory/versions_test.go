@@ -16,8 +16,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// game lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
-// versions of a partition against a map.
+// game ends attempts, commits and aborts transactions, repeats attempts and moves the partition to another instance. It
+// compares the versions of the partition with a map.
 type game struct {
 	room      int // for versions
 	forgotten Forgotten
@@ -44,14 +44,14 @@ func (g *game) attempt(r *rand.Rand) {
 	g.now[key] = c.latest
 }
 
-// commit ends a transaction with the first of the open changes.
+// commit ends a transaction with the first open changes.
 func (g *game) commit(t *testing.T, n int, aborted bool) {
 	t.Helper()
 	records := must.Get(g.p.Encode(g.open[:n]))(t)
 	tombstones, of := g.p.EncodeRemovals()
 	records = append(records, tombstones...)
 	if aborted {
-		return // its results go into the next one
+		return // its results go into the next transaction
 	}
 	for _, c := range g.open[:n] {
 		for k := range g.now {
@@ -90,8 +90,8 @@ func (g *game) check(t *testing.T, seed uint64, step int) {
 	must.Equal(t, g.p.Size().Versions, len(g.now), "seed", seed, "step", step, "keys are known")
 }
 
-// S0-6, S3-1: the versions of a partition are those of what is committed and of what has ended since, whatever aborts, is made again, or
-// moves to another instance.
+// S0-6, S3-1: the versions of a partition are those of what is committed and of what has ended since, whatever is
+// aborted, repeated or moved to another instance.
 func TestPartition_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -114,7 +114,8 @@ func TestPartition_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 	}
 }
 
-// S0-6: with more keys than there is room for, memory stays bounded, the state topic is cut to it, and what is still known is true.
+// S0-6: with more keys than there is room for, memory stays bounded, the state topic is reduced to it, and the remaining
+// versions are right.
 func TestPartition_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 	t.Parallel()
 	const room = 3
@@ -159,13 +160,13 @@ func (g *game) kept() int {
 	return n
 }
 
-// effect is an event that took effect. The list of them is the truth that statetopic.Latest sums up.
+// effect is an event that took effect. The list of them is the truth that statetopic.Latest summarizes.
 type effect struct {
 	version header.Version
 	deletes bool
 }
 
-// older says by the whole past whether an event is older than what took effect.
+// older decides from the whole past whether an event is older than what took effect.
 func older(past []effect, v header.Version) bool {
 	for _, e := range past {
 		if v.Less(e.version) || e.deletes && v.Offset <= e.version.Offset {
@@ -175,8 +176,9 @@ func older(past []effect, v header.Version) bool {
 	return false
 }
 
-// playVersions lets one key live: events come in any order and some of them again, deletes have the number of the newest event, an event in
-// strict order takes effect whatever its version, and now and then the key is remembered by another process.
+// playVersions plays the life of one key: events come in any order and some of them twice, deletes have the number of
+// the newest event, an event in strict order takes effect whatever its version, and now and then another process
+// restores the key.
 func playVersions(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	var past []effect
@@ -192,7 +194,7 @@ func playVersions(t *testing.T, r *rand.Rand) {
 		}
 		outdated := newest != nil && newest.Outdates(v)
 		must.That(t, outdated == older(past, v), "after %v, %v is outdated: %t", past, v, outdated)
-		if outdated && r.IntN(5) > 0 { // else it is in strict order
+		if outdated && r.IntN(5) > 0 { // otherwise it is in strict order
 			continue
 		}
 		past = append(past, effect{v, deletes})
@@ -207,7 +209,7 @@ func playVersions(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// S0-6: what is remembered of a key in three numbers decides as the list of all that ever took effect would.
+// S0-6: the three numbers that are remembered of a key decide as the list of all effective events would.
 func TestLatest_S0_6_decidesAsTheWholePast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20000) {

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// What is finished far beyond the prefix must always fit into the commit's metadata, whatever falls due first.
+// Whatever becomes due first, the offsets finished beyond the committed one always fit into the commit's metadata.
 func TestGate_keepsTheMetadataSmall(t *testing.T) {
 	t.Parallel()
 	const metadata = 400
@@ -28,7 +28,7 @@ func TestGate_keepsTheMetadataSmall(t *testing.T) {
 		}
 		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
 		s.Pace(len(tasks), paceTarget)
-		s.Add(given(tasks...)) // as if they had fallen due in this order
+		s.Add(given(tasks...)) // as if they had become due in this order
 		for done := range tasks {
 			must.That(t, s.source.len() != 0, "seed %d: the partition is stuck after %d records", seed, done)
 			items := s.source.items()
@@ -45,8 +45,8 @@ func TestGate_keepsTheMetadataSmall(t *testing.T) {
 	}
 }
 
-// Runs of a former owner whose records are gone meanwhile, as compaction and retention do, give room at once: what waits for it
-// goes before what comes then.
+// Restored runs whose records were removed by compaction or retention make room at once: blocked records start before
+// records that come later.
 func TestGate_letsNoRecordOvertake(t *testing.T) {
 	t.Parallel()
 	c := roomy()

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
+// Ten minutes of outage in virtual time: there is one probe per cooldown, and all other records wait in their order.
 func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	})
 }
 
-// An hour of pause on a virtual clock: nothing starts, not even what becomes due or a probe; what was put back runs
-// first, and before the later records of its key.
+// An hour of pause in virtual time: nothing starts, neither due records nor a probe. Records that were put back run
+// first, before later records of their key.
 func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,8 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	})
 }
 
-// When the record that probes a dependency goes to another instance, another one probes: nothing else would wake what is held.
+// If the record that probes a dependency moves to another instance, another record probes. Otherwise nothing would wake
+// the held records.
 func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,8 +101,8 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-// S4-5: of forty records that fail always and a good one, wherever it stands among them, the good one is asked for within two
-// cooldowns for each good one before it. Those that are bad count their failures once others get through.
+// S4-5: among forty records that always fail, wherever the good one stands, the good one is attempted within two
+// cooldowns for each good one before it. The failures of bad records count once others got through.
 func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	t.Parallel()
 	const cooldown, bad = 30 * time.Second, 40
@@ -144,7 +145,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	}
 }
 
-// A probe whose failure counts sets nobody free: the dependency is as closed as before.
+// A probe whose failure counts frees no record: the dependency is as closed as before.
 func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 	}{
 		{4000, 2 * paceTarget, 2000},
 		{4000, paceTarget / 2, 8000},
-		{4000, time.Hour, minPace}, // a broker that stood still does not make the next ones tiny
+		{4000, time.Hour, minPace}, // a broker that stood still does not make the next transactions tiny
 		{3, 20 * time.Millisecond, minPace},
 		{0, 0, minPace},
 		{5000, 0, 5000 * int(paceTarget/time.Millisecond)},
@@ -188,7 +189,7 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 	}
 }
 
-// Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
+// Workers that are far ahead of the commits take the processors from them. Due records start anyway.
 func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
 	t.Parallel()
 	for name, goOn := range map[string]func(*Scheduler, *Partition){
@@ -232,7 +233,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 	}
 }
 
-// The queue does what a slice does that is cut at its head.
+// The queue behaves like a slice that is cut at its head.
 func TestQueueAsASlice(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

@@ -29,14 +29,14 @@ func scheduling(t *testing.T, c Config) *Scheduler {
 	return s
 }
 
-// sameSeed makes equal keys of all tests equal.
+// sameSeed makes equal keys of all tests have the same hash.
 var sameSeed = maphash.MakeSeed()
 
 func taskAt(p *Partition, offset int64) *Task {
 	return &Task{Partition: p, Offset: offset, Index: offset}
 }
 
-// given returns tasks as the scheduler takes them.
+// given returns tasks in the form in which the scheduler takes them.
 func given(tasks ...*Task) []Record {
 	var records []Record
 	for _, t := range tasks {

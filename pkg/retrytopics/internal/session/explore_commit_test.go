@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// commit commits what has finished, as session.commit does with a broker.
+// commit commits what has finished, as Session.commit does with a broker.
 func (x *explorer) commit(st *state) {
 	s, w := st.s, st.w
 	staged := s.stage()
@@ -32,7 +32,7 @@ func (x *explorer) commit(st *state) {
 			r := *t.Outputs[0]
 			r.Offset = int64(len(w.logs[partition]))
 			w.logs[partition], written[partition] = append(w.logs[partition], &r), true
-			t.Outputs[0] = &r // as the client does, it names the offset
+			t.Outputs[0] = &r // the client sets the offset as well
 		}
 	}
 	for partition := range written {
@@ -54,7 +54,7 @@ func (x *explorer) commit(st *state) {
 	x.committed(st)
 }
 
-// remember keeps a record of the state topic or the ledger.
+// remember stores a record of the state topic or the ledger in the world.
 func (x *explorer) remember(w *world, r *kgo.Record) {
 	switch {
 	case r.Topic == "in.ledger":
@@ -71,7 +71,8 @@ func (x *explorer) remember(w *world, r *kgo.Record) {
 	}
 }
 
-// account notes what a committed attempt has come to, and gives the partition in which its record waits; 0 for one that is finished.
+// account checks the outcome of a committed attempt, and returns the partition in which its record waits; 0 if it is
+// finished.
 func (x *explorer) account(w *world, t *partition.Task) (partition int) {
 	i, d := int(t.Record.Source.Offset), t.Event.Decision
 	if w.fates[i] != "" {
@@ -108,7 +109,7 @@ func (x *explorer) account(w *world, t *partition.Task) (partition int) {
 	return 0
 }
 
-// delayed holds the due time of a record against what its failure asked for.
+// delayed checks the due time of a record against the delay of its failure.
 func (x *explorer) delayed(i int, t *partition.Task) {
 	wait := x.plan.tiers[0].Delay
 	if t.Event.Failure.RetryAfter > 0 {
@@ -120,7 +121,7 @@ func (x *explorer) delayed(i int, t *partition.Task) {
 	}
 }
 
-// ordered holds the end of an event against those of its key before it.
+// ordered checks the end of an event against the events of its key before it.
 func (x *explorer) ordered(w *world, i int) {
 	e, outcome := x.history[i], w.fates[i]
 	effects := w.effects[e.key]
@@ -147,7 +148,7 @@ func (x *explorer) ordered(w *world, i int) {
 	}
 }
 
-// closed holds an event that was closed against what was said of it: nothing is left out that is needed.
+// closed checks that an event was closed for a true reason, so that nothing needed is left out.
 func (x *explorer) closed(i int, outcome policy.Outcome, effects []int) {
 	switch outcome {
 	case policy.OutcomeDuplicate:
@@ -180,10 +181,10 @@ func (x *explorer) held(w *world, i int) {
 	}
 }
 
-// same says whether two events say the same.
+// same reports whether two events have the same content.
 func (x *explorer) same(i, j int) bool { return x.history[i].content == x.history[j].content }
 
-// newer says whether an event is newer than another one of its key. A tombstone is newer than all before it.
+// newer reports whether an event is newer than another one of its key. A tombstone is newer than all events before it.
 func (x *explorer) newer(i, j int) bool {
 	a, b := x.history[i], x.history[j]
 	if a.version == b.version || a.version == tombstone || b.version == tombstone {
@@ -192,12 +193,12 @@ func (x *explorer) newer(i, j int) bool {
 	return a.version > b.version
 }
 
-// copier makes a second session that is in the state of a first one. Both go on apart.
+// copier copies a session. Original and copy continue independently.
 type copier struct {
 	from, to   *Session
 	partitions map[*partition.Partition]*partition.Partition
 	views      map[*schedule.Partition]*schedule.Partition
-	shards     map[*partition.State]*partition.State
+	states     map[*partition.State]*partition.State
 	tasks      map[*partition.Task]*partition.Task
 	changes    map[*memory.Change]*memory.Change
 	now        time.Time
@@ -207,7 +208,7 @@ type copier struct {
 func (c *copier) session() *Session {
 	s := c.from
 	c.partitions, c.views = map[*partition.Partition]*partition.Partition{}, map[*schedule.Partition]*schedule.Partition{}
-	c.shards, c.tasks, c.changes = map[*partition.State]*partition.State{}, map[*partition.Task]*partition.Task{}, map[*memory.Change]*memory.Change{}
+	c.states, c.tasks, c.changes = map[*partition.State]*partition.State{}, map[*partition.Task]*partition.Task{}, map[*memory.Change]*memory.Change{}
 	c.to = &Session{
 		in: s.in, Committer: s.Committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[partition.ID]*partition.Partition{}, states: map[int32]*partition.State{},
 		hasAssignment: s.hasAssignment, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, partitioner: s.partitioner, lazy: s.lazy, wake: s.wake,
@@ -220,21 +221,21 @@ func (c *copier) session() *Session {
 	}
 	c.to.aborted = c.list(s.aborted)
 	c.to.Sched = s.Sched.Copy(c.scheduled, func(p *schedule.Partition) *schedule.Partition { return c.views[p] })
-	for old, sh := range c.shards {
+	for old, sh := range c.states {
 		old.Memory.CopyChanges(sh.Memory, c.change)
 	}
 	return c.to
 }
 
 func (c *copier) state(old *partition.State) *partition.State {
-	if sh := c.shards[old]; sh != nil {
+	if sh := c.states[old]; sh != nil {
 		return sh
 	}
 	sh := &partition.State{
 		Partition: old.Partition, Restored: old.Restored, Checkpoint: old.Checkpoint, Same: old.Same, Promised: old.Promised,
 		State: attempt.State{Memory: old.Memory.Copy(c.keys, c.now), Generation: old.Generation},
 	}
-	c.shards[old] = sh
+	c.states[old] = sh
 	return sh
 }
 
@@ -280,7 +281,7 @@ func (c *copier) task(old *partition.Task) *partition.Task {
 	return &t
 }
 
-// change gives the copy of a change, of which the task may be committed and gone.
+// change returns the copy of a change whose task may be committed and gone.
 func (c *copier) change(old *memory.Change) *memory.Change {
 	if n := c.changes[old]; n != nil {
 		return n

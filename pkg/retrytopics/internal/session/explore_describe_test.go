@@ -20,8 +20,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// describer writes down what of a state can matter later, and nothing else: two states with one description have one future.
-// Times count from now, offsets of a partition from what is committed of it.
+// describer writes down everything of a state that can matter later, and nothing else: two states with one description
+// have one future. Times are relative to now, offsets to the committed position.
 type describer struct {
 	x    *explorer
 	st   *state
@@ -40,7 +40,7 @@ func (x *explorer) describe(st *state) []byte {
 	return d.text
 }
 
-// describeWorld writes down the world alone.
+// describeWorld writes down only the world.
 func (x *explorer) describeWorld(st *state) []byte {
 	d := describer{x: x, st: st, now: dawn.Add(st.w.clock), text: make([]byte, 0, 1024)}
 	d.world()
@@ -68,7 +68,7 @@ func (d *describer) flag(b bool) {
 	}
 }
 
-// after gives how long a time is from now, in milliseconds; what is over is over.
+// after writes how long a time is from now, in milliseconds. Every time in the past is 0.
 func (d *describer) after(t time.Time) { d.num(max(0, t.Sub(d.now).Milliseconds())) }
 
 func (d *describer) world() {
@@ -76,7 +76,7 @@ func (d *describer) world() {
 	d.num(int64(w.faults), int64(w.failures))
 	mode := d.x.plan.order.Mode
 	for i, fate := range w.fates {
-		switch { // how often a finished event was tried does not matter any more, and in no order nor does what became of it
+		switch { // the attempts of a finished event no longer matter, and without an order neither does its outcome
 		case fate == "":
 			d.num(-1, int64(w.tries[i]))
 		case fate == policy.OutcomeDeadLettered && mode != retrytopics.OrderNone:
@@ -135,7 +135,7 @@ func (d *describer) partition(i int) {
 	d.spans(win.Restored(), base)
 	g := l.Sched.Gate()
 	if d.x.plan.room == 0 {
-		return // it never shuts
+		return // the gate never closes
 	}
 	d.num(g.Started-g.Finished, l.Fetched-g.Finished, g.Restored, int64(len(g.Blocked)))
 	for _, r := range g.Blocked {
@@ -150,8 +150,9 @@ func (d *describer) spans(spans []offsets.Span, base int64) {
 	}
 }
 
-// tasks writes down what waits and what has finished. The order of records counts within a key. That of records of several keys
-// that one transaction writes to a tier counts in a mixed plan; in others, one order stands for all.
+// tasks writes down what waits and what has finished. The order of records counts within a key. In a mixed plan, the
+// order in which one transaction writes records of several keys to a tier counts as well; in other plans one order
+// stands for all.
 func (d *describer) tasks() {
 	s := d.st.s.Sched.State()
 	for _, items := range [][]schedule.Record{s.Source, s.Retry} {
@@ -274,7 +275,7 @@ func (d *describer) memory() {
 	d.ledger()
 }
 
-// ledger writes down what the ledger's topic says, and the versions that the state topic has.
+// ledger writes down the content of the ledger's topic, and the versions in the state topic.
 func (d *describer) ledger() {
 	if d.x.in.Cfg.Ordering.RemembersVersions() {
 		for _, k := range d.x.keys {

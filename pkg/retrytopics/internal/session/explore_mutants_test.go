@@ -19,10 +19,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// mutant is one edit of one rule. The explorer must find it out.
+// mutant is one edit of one rule. The explorer must find it.
 type mutant struct{ name, file, was, is string }
 
-// mutants are wrong rules that somebody could write.
+// mutants are wrong rules that a developer could write.
 var mutants = []mutant{
 	{"the commit goes one too far", "../offsets/window.go", "w.next = w.taken[0].First", "w.next = w.taken[0].First + 1"},
 	{"the commit names what is finished beyond the position alone", "../offsets/window.go", "w.next = w.taken[n].Last + 1", "w.next = w.taken[n].Last"},
@@ -61,9 +61,10 @@ var mutants = []mutant{
 // someMutants break a rule of commits, one of transactions, and one of order. Each costs about ten CPU seconds.
 var someMutants = []string{"the commit goes one too far", "a state that was not committed stays", "a dead letter does not hold its key"}
 
-// TestExploreMutants_S3_1_aWrongRuleIsFoundOut demands that the explorer finds a broken promise in each mutant. A mutant is the
-// package with one edit, built with an overlay, and explored by a program of its own. SWITCHBACK_TEST_MUTANTS selects the mutants:
-// all, some (three), or those with this text in their names. A nightly run without it tries all; another run tries none.
+// TestExploreMutants_S3_1_aWrongRuleIsFoundOut checks that the explorer finds a broken promise in each mutant. A mutant
+// is the engine with one edit, built with an overlay and explored by its own program. SWITCHBACK_TEST_MUTANTS selects
+// the mutants: all, some (three), or those with this text in their names. Without it a nightly run tries all, and other
+// runs try none.
 func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
 	asked := os.Getenv("SWITCHBACK_TEST_MUTANTS")
 	if asked == "" {
@@ -106,7 +107,7 @@ func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
 	t.Logf("%d of %d mutants tried", len(tried), len(mutants))
 }
 
-// found builds a mutant, explores it, and gives the promise that it broke; "" when it broke none.
+// found builds a mutant, explores it, and returns the promise that it broke; "" if it broke none.
 func (m *mutant) found(t *testing.T, source, dir string) (string, error) {
 	overlay, err := m.overlay(source, dir)
 	if err != nil {
@@ -132,7 +133,7 @@ func (m *mutant) found(t *testing.T, source, dir string) (string, error) {
 	return found, nil
 }
 
-// overlay writes the edited file, and an overlay for a build with it that has no tests but the explorer's.
+// overlay writes the edited file, and a build overlay with it that contains only the explorer's tests.
 func (m *mutant) overlay(source, dir string) (string, error) {
 	path := filepath.Join(source, m.file)
 	text, err := os.ReadFile(path)

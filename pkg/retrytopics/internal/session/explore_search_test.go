@@ -20,24 +20,24 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// explored is what was seen of a history, or of several.
+// explored is the size of the exploration of one or several histories.
 type explored struct {
 	states, steps, ends int
-	digest              uint64 // of every state and every step between two states; the sum over histories, in any order
+	digest              uint64 // of every state and every step between two states; the sum over histories is independent of their order
 }
 
-// add adds what was seen of other histories.
+// add adds the exploration of other histories.
 func (e *explored) add(more explored) {
 	e.states, e.steps, e.ends, e.digest = e.states+more.states, e.steps+more.steps, e.ends+more.ends, e.digest+more.digest
 }
 
-// origin is how a state was reached first.
+// origin is the step by which a state was reached first.
 type origin struct {
 	from int32
 	step step
 }
 
-// violationError is a promise that the engine broke, and how.
+// violationError is a promise that the engine broke, and the steps that led there.
 type violationError struct {
 	plan    string
 	history history
@@ -56,11 +56,11 @@ func (v *violationError) Error() string {
 	return fmt.Sprintf("%s%s, history %s: %v\n%s", violationMark, v.plan, v.history, v.broken, strings.Join(words, "\n"))
 }
 
-// search is one exploration under way.
+// search is a running exploration.
 type search struct {
 	x       *explorer
 	seen    map[[16]byte]int32
-	begun   map[[16]byte]int32 // by world and fault: what another process begins with
+	begun   map[[16]byte]int32 // states in which another process begins, by world and fault
 	origins []origin
 	edges   [][2]int32
 	ends    []int32
@@ -69,7 +69,7 @@ type search struct {
 	trace   hash.Hash // of the states in the order in which they are found, and of the steps between them
 }
 
-// explore takes every step from every state that can be reached.
+// explore takes every step from every reachable state.
 func (x *explorer) explore() (explored, error) {
 	s := &search{x: x, seen: map[[16]byte]int32{}, begun: map[[16]byte]int32{}, trace: sha256.New()}
 	err := s.add(x.begin(newWorld(x.history, x.plan)), origin{from: -1})
@@ -107,7 +107,7 @@ func (s *search) expand(st *state) error {
 		}
 		to := x.take(x.clone(st), next)
 		if to == nil {
-			continue // the step is none: no handler was asked
+			continue // this step is impossible: no handler was called
 		}
 		if err := s.add(to, origin{st.id, next}); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (s *search) expand(st *state) error {
 	return nil
 }
 
-// add holds a state against the promises, and keeps it for later if it is new.
+// add checks the promises in a state, and queues the state if it is new.
 func (s *search) add(st *state, o origin) error {
 	x := s.x
 	x.takeAll(st)
@@ -148,7 +148,7 @@ func (s *search) add(st *state, o origin) error {
 	return nil
 }
 
-// violation tells the way to a broken promise.
+// violation returns the steps that led to a broken promise.
 func (s *search) violation(last origin) *violationError {
 	v := &violationError{plan: s.x.plan.name, history: s.x.history, broken: s.x.broken}
 	for o := last; o.from >= 0; o = s.origins[o.from] {
@@ -158,7 +158,7 @@ func (s *search) violation(last origin) *violationError {
 	return v
 }
 
-// unreached gives the first state from which no end can be reached.
+// unreached returns the first state from which no end can be reached.
 func unreached(states int, edges [][2]int32, ends []int32) (id int32, some bool) {
 	before := make([][]int32, states)
 	for _, e := range edges {
@@ -182,19 +182,20 @@ func unreached(states int, edges [][2]int32, ends []int32) (id int32, some bool)
 	return 0, false
 }
 
-// sum tells states apart.
+// sum distinguishes states.
 func (x *explorer) sum(st *state) [16]byte {
 	whole := sha256.Sum256(x.describe(st))
 	return [16]byte(whole[:16])
 }
 
-// durable tells worlds apart, with the fault after which a process begins in one.
+// durable distinguishes the worlds in which a process begins after a fault.
 func (x *explorer) durable(st *state, kind stepKind) [16]byte {
 	whole := sha256.Sum256(append(x.describeWorld(st), byte(kind)))
 	return [16]byte(whole[:16])
 }
 
-// attempted holds the beginning of an attempt against the promises: never early, each once, and none of what is finished.
+// attempted checks the beginning of an attempt: it is never early, it has the next number, and its event is not
+// finished.
 func (x *explorer) attempted(r *retrytopics.Record) {
 	i, w := int(r.Source.Offset), x.at.w
 	if now := dawn.Add(w.clock); now.Before(r.Control.Due) {
@@ -208,7 +209,7 @@ func (x *explorer) attempted(r *retrytopics.Record) {
 	}
 }
 
-// hold holds a state against what a session promises at any moment.
+// hold checks what a session promises at any moment.
 func (x *explorer) hold(st *state) {
 	for i := range st.w.logs {
 		l := st.s.partitions[x.partitionOf(i)]
@@ -218,17 +219,16 @@ func (x *explorer) hold(st *state) {
 		}
 		spans, err := offsets.DecodeFinished(m.Offset, m.Metadata)
 		if ahead := l.Window.Finished(); err != nil || len(ahead) != len(spans) || len(ahead) > 0 && !reflect.DeepEqual(spans, ahead) {
-			x.breaks("lane %d: what is finished, %v, is read as %v (%v)", i, ahead, spans, err)
+			x.breaks("partition %d: what is finished, %v, is read as %v (%v)", i, ahead, spans, err)
 		}
-		// Each run lies behind an unfinished record, and the last of the started ones began as one more.
+		// Each run comes after an unfinished record, and the last started record began as one more run.
 		if most := x.plan.runs() - 1; int64(len(spans)) > most {
-			x.breaks("lane %d: %d runs are finished beyond the position, and there is room for %d", i, len(spans), most)
+			x.breaks("partition %d: %d runs are finished beyond the position, and there is room for %d", i, len(spans), most)
 		}
 	}
 }
 
-// committed holds the world against the promises after a commit: every event is in one place, and what is committed is what is
-// done.
+// committed checks the world after a commit: every event is in exactly one place, and the committed positions are right.
 func (x *explorer) committed(st *state) {
 	w := st.w
 	positions := make([]int, len(x.history))
@@ -241,13 +241,13 @@ func (x *explorer) committed(st *state) {
 		c := w.commits[partition]
 		spans, err := c.ahead()
 		if err != nil {
-			x.breaks("the commit of lane %d cannot be read: %v", partition, err)
+			x.breaks("the commit of partition %d cannot be read: %v", partition, err)
 		}
 		if l := st.s.partitions[x.partitionOf(partition)]; l.Committed.Offset != c.offset {
-			x.breaks("lane %d takes %+v for committed, and %+v is", partition, l.Committed, c)
+			x.breaks("partition %d takes %+v for committed, and %+v is", partition, l.Committed, c)
 		}
 		if cp := st.s.states[0].Checkpoint; cp != nil && c.offset >= 0 && cp.Positions[x.partitionOf(partition).Topic].Commit.Offset != c.offset {
-			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.Positions[x.partitionOf(partition).Topic].Commit, c)
+			x.breaks("the checkpoint has partition %d at %+v, and %+v is committed", partition, cp.Positions[x.partitionOf(partition).Topic].Commit, c)
 		}
 		for offset, r := range log {
 			if r != nil && !c.done(spans, int64(offset)) {
@@ -263,7 +263,7 @@ func (x *explorer) committed(st *state) {
 	x.remembered(st)
 }
 
-// remembered holds what a session knows of its keys against what the topics have.
+// remembered compares what a session knows of its keys with the topics.
 func (x *explorer) remembered(st *state) {
 	n := 0
 	for k, known := range st.s.states[0].Memory.Orders() {
@@ -284,7 +284,7 @@ func (x *explorer) remembered(st *state) {
 	}
 }
 
-// versions holds the versions that a session has read against those that the topics have.
+// versions compares the versions that a session has read with the topics.
 func (x *explorer) versions(st *state) {
 	m, n := st.s.states[0].Memory, 0
 	if !x.in.Cfg.Ordering.RemembersVersions() {
@@ -306,19 +306,19 @@ func (x *explorer) versions(st *state) {
 	}
 }
 
-// restored holds what a session has read against the world.
+// restored compares what a session has read with the world.
 func (x *explorer) restored(st *state) {
 	for i, c := range st.w.commits {
 		l := st.s.partitions[x.partitionOf(i)]
 		if m := l.Window.Commit(); m.Offset != c.offset || m.Offset >= 0 && l.CommitPoint(m).Metadata != c.metadata {
-			x.breaks("lane %d begins from %+v, and %+v is committed", i, m, c)
+			x.breaks("partition %d begins from %+v, and %+v is committed", i, m, c)
 		}
 	}
 	x.remembered(st)
 	x.versions(st)
 }
 
-// over says whether a history has come to its end: every event has, and nothing is left to commit.
+// over reports whether a history has ended: every event has, and nothing is left to commit.
 func (x *explorer) over(st *state) bool {
 	if slices.Contains(st.w.fates, "") {
 		return false
@@ -336,13 +336,13 @@ func (x *explorer) over(st *state) bool {
 	return !st.s.moved()
 }
 
-// ended holds the end against the promises: what is finished is committed without a gap, and the newest event of each key that
-// did not die is what stands there.
+// ended checks the end of a history: what is finished is committed without a gap, and the newest event of each key that
+// did not die is the effective one.
 func (x *explorer) ended(st *state) {
 	w := st.w
 	for i, c := range w.commits {
 		if spans, _ := c.ahead(); len(spans) > 0 || len(w.logs[i]) > 0 && c.offset != int64(len(w.logs[i])) {
-			x.breaks("all is finished, and the commit of lane %d is %+v", i, c)
+			x.breaks("all is finished, and the commit of partition %d is %+v", i, c)
 		}
 	}
 	if x.plan.order.Mode == retrytopics.OrderNone {
@@ -359,8 +359,8 @@ func (x *explorer) ended(st *state) {
 	}
 }
 
-// newest gives the event of a key that did not die and has none that is newer. There may be none: the version 2, a tombstone,
-// and the version 1 are each older than another one, and which one stands there at the end depends on what came first.
+// newest returns the newest event of a key that did not die, or -1. There may be none: the version 2, a tombstone, and
+// the version 1 are each older than another one, and their order of arrival decides which one is effective at the end.
 func (x *explorer) newest(w *world, key int) int {
 	alive := func(i int) bool { return x.history[i].key == key && w.fates[i] != policy.OutcomeDeadLettered }
 	for i := range x.history {

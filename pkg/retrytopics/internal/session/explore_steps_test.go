@@ -16,26 +16,26 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// stepKind is what a step does.
+// stepKind is the kind of a step.
 type stepKind uint8
 
 const (
-	stepTake    stepKind = iota // a record comes from the broker
-	stepAttempt                 // at a record that may run
-	stepTick                    // the clock goes on to when the next one may
+	stepTake    stepKind = iota // a record arrives from the broker
+	stepAttempt                 // of a record that may run
+	stepTick                    // the clock advances until the next record may run
 	stepCommit
-	stepReplay // an operator puts a dead letter back
+	stepReplay // an operator reinjects a dead letter
 
 	// Faults.
 	stepCrash     // another process begins with what is committed
 	stepExpire    // the same, and the group's commits have expired
-	stepRebalance // the partition goes away and comes back
+	stepRebalance // the partition is revoked and assigned again
 	stepAbort     // a transaction is aborted; its results go into the next one
-	stepRewind    // a transaction is aborted; what is not committed is taken again
-	stepOverrun   // an attempt, in the middle of which the session is rewound
+	stepRewind    // a transaction is aborted; what is not committed is read again
+	stepOverrun   // an attempt during which the session rewinds
 )
 
-// step is one of the steps that are possible in a state.
+// step is a possible step in a state.
 type step struct {
 	kind      stepKind
 	partition int
@@ -43,16 +43,16 @@ type step struct {
 	fate      fate
 }
 
-// fresh says whether another process begins with the step.
+// fresh reports whether another process begins with the step.
 func (s step) fresh() bool { return s.kind == stepCrash || s.kind == stepExpire }
 
 func (s step) String() string {
 	what := [...]string{"take", "attempt", "tick", "commit", "replay of event", "crash", "crash and expiry", "rebalance", "abort", "rewind", "overrun attempt"}[s.kind]
 	switch s.kind {
 	case stepAttempt, stepOverrun:
-		return fmt.Sprintf("%s: lane %d offset %d %s", what, s.partition, s.at, [...]string{"succeeds", "fails", "fails with a long wait"}[s.fate])
+		return fmt.Sprintf("%s: partition %d offset %d %s", what, s.partition, s.at, [...]string{"succeeds", "fails", "fails with a long wait"}[s.fate])
 	case stepTake:
-		return fmt.Sprintf("%s: lane %d offset %d", what, s.partition, s.at)
+		return fmt.Sprintf("%s: partition %d offset %d", what, s.partition, s.at)
 	case stepReplay:
 		return fmt.Sprintf("%s %d", what, s.at)
 	case stepTick, stepCommit, stepCrash, stepExpire, stepRebalance, stepAbort, stepRewind:
@@ -60,7 +60,7 @@ func (s step) String() string {
 	return what
 }
 
-// steps gives what can happen next.
+// steps returns what can happen next.
 func (x *explorer) steps(st *state) (all []step) {
 	x.enter(st)
 	s, w := st.s, st.w
@@ -107,12 +107,12 @@ func (x *explorer) steps(st *state) (all []step) {
 	return all
 }
 
-// next gives the offset of a partition that the client fetches next.
+// next returns the offset of a partition that the client fetches next.
 func (x *explorer) next(st *state, partition int) int64 {
 	return max(st.s.partitions[x.partitionOf(partition)].NextOffset(), 0)
 }
 
-// attempts gives the attempts that a worker may begin: of each key the first in its queue.
+// attempts returns the attempts that a worker may begin: for each key the first record in its queue.
 func (x *explorer) attempts(w *world, queued []schedule.Record) (all []step) {
 	seen := map[byte]bool{}
 	for _, r := range queued {
@@ -131,7 +131,7 @@ func (x *explorer) attempts(w *world, queued []schedule.Record) (all []step) {
 	return all
 }
 
-// take takes a step. It gives nil for an attempt with a fate that no handler was asked for.
+// take takes a step. It returns nil if the step is impossible, because the attempt called no handler.
 func (x *explorer) take(st *state, next step) *state {
 	x.enter(st)
 	if next.kind >= stepCrash {
@@ -183,8 +183,8 @@ func (x *explorer) check(err error) {
 	}
 }
 
-// takeAll takes what the broker has, but for partitions in which a former owner has finished records that were not taken again: what
-// is taken of others is not seen from outside, so the moment does not matter.
+// takeAll accepts what the broker has, except for partitions with restored finished records that were not read again.
+// The moment at which other records are accepted has no visible effect, so it does not matter.
 func (x *explorer) takeAll(st *state) {
 	x.enter(st)
 	for i := range st.w.logs {
@@ -200,12 +200,12 @@ func (x *explorer) takeAll(st *state) {
 	}
 }
 
-// takeOne takes one record of a partition.
+// takeOne accepts one record of a partition.
 func (x *explorer) takeOne(st *state, partition int) {
 	at := x.next(st, partition)
 	l := st.s.partitions[x.partitionOf(partition)]
 	if !l.Window.Expects(at) {
-		x.breaks("lane %d does not take offset %d, the next one", partition, at)
+		x.breaks("partition %d does not take offset %d, the next one", partition, at)
 		return
 	}
 	r := kgo.Record{Topic: l.Topic, Offset: at, Attrs: kgo.NewRecordAttrs(kgo.RecordAttrsOpts{Control: true})}
@@ -218,8 +218,8 @@ func (x *explorer) takeOne(st *state, partition int) {
 	}
 }
 
-// attempt lets a worker take the record of a step, and finish it. It says whether the step is one of its own: where no handler is asked, or
-// the record may not die, the attempt does not have this fate.
+// attempt lets a worker attempt the record of a step and finish it. It returns false if the step is impossible: no
+// handler is called, or the record must not die, so the attempt cannot have this fate.
 func (x *explorer) attempt(st *state, next step) bool {
 	started := st.s.Sched.Start(func(r schedule.Record) bool {
 		return r.Partition.Tier+1 == next.partition && rawOf(r).Offset == next.at
@@ -244,7 +244,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 	return x.called || next.fate == succeeds
 }
 
-// rawOf gives the record of an item of the scheduler's.
+// rawOf returns the record of an item of the scheduler.
 func rawOf(r schedule.Record) *kgo.Record {
 	if r.Task != nil {
 		return partition.TaskOf(r.Task).Raw
@@ -252,7 +252,7 @@ func rawOf(r schedule.Record) *kgo.Record {
 	return r.Raw
 }
 
-// putBack is what a replayer does with the dead letter of an event.
+// putBack reinjects the dead letter of an event, as a replayer does.
 func (x *explorer) putBack(st *state, i int) {
 	w := st.w
 	r := x.history.record(int64(i))

@@ -35,10 +35,11 @@ import (
 )
 
 // The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
-// transactions and restores. From each state it takes every step that is possible, breadth first, and passes over states that
-// it has seen. What the brokers hold is a world. After each step the promises are held against it (explore_search_test.go).
+// transactions and restores. From each state it takes every possible step, breadth first, and skips states that it has
+// seen. A world is what the brokers hold. After each step the promises are checked against the world
+// (explore_search_test.go).
 
-// plan is what is explored of histories.
+// plan sets what is explored of histories.
 type plan struct {
 	name      string
 	histories []history
@@ -51,10 +52,10 @@ type plan struct {
 	mixed     bool  // see describer.tasks
 	slow      bool  // failures may ask for a wait beyond the longest tier
 	room      int64 // unfinished records below a started one; 0: many
-	faults    int   // a history may meet so many
-	failures  int   // and so many failing attempts
+	faults    int   // number of faults that a history may meet
+	failures  int   // number of attempts that may fail
 	kinds     []stepKind
-	most      int // states of a history
+	most      int // maximum number of states of a history
 	mortal    int // only the first events may die; 0: all
 }
 
@@ -66,10 +67,10 @@ const (
 	manyAhead    = 100
 )
 
-// runs gives how many runs of finished offsets the metadata has room for.
+// runs returns how many runs of finished offsets fit into the metadata.
 func (p *plan) runs() int64 { return cmp.Or(p.room, manyAhead) }
 
-// explorer explores one history. It is one goroutine's.
+// explorer explores one history. It belongs to one goroutine.
 type explorer struct {
 	plan    *plan
 	history history
@@ -79,23 +80,23 @@ type explorer struct {
 	worker  *attempt.Worker
 	keys    []idempotency.KeyHash
 
-	at     *state // that a step is taken from
-	fate   fate   // of the attempt at hand
-	called bool   // the handler was
-	midway func() // happens while the handler runs
+	at     *state // the state from which a step is taken
+	fate   fate   // of the current attempt
+	called bool   // the handler was called
+	midway func() // called while the handler runs
 	broken error  // the promise that the step has broken
 }
 
-// state is what there is at one moment.
+// state is everything at one moment.
 type state struct {
 	s       *Session
 	w       *world
-	results *attempt.Results // that the process keeps
+	results *attempt.Results // kept by the process
 
 	id int32
 }
 
-// fate is what an attempt comes to.
+// fate is the result of an attempt.
 type fate uint8
 
 const (
@@ -167,7 +168,7 @@ func (x *explorer) handle(_ context.Context, r *retrytopics.Record) (retrytopics
 	return result, nil
 }
 
-// enter makes a state the one that the engine is in.
+// enter makes a state the engine's current one.
 func (x *explorer) enter(st *state) {
 	x.at = st
 	x.in.Results = st.results
@@ -192,14 +193,14 @@ func (x *explorer) begin(w *world) *state {
 	return st
 }
 
-// assign gives a session its partition, as the group and the memory say that it is.
+// assign assigns its partitions to a session, with the commits and the memory of the world.
 func (x *explorer) assign(st *state) {
 	s, w := st.s, st.w
 	for i := range w.logs {
 		tp := x.partitionOf(i)
 		metadata := w.commits[i].metadata
 		if err := s.assign(tp, &kmsg.OffsetFetchResponseGroupTopicPartition{Offset: w.commits[i].offset, Metadata: &metadata}); err != nil {
-			x.breaks("commit %+v of lane %d cannot be taken over: %v", w.commits[i], i, err)
+			x.breaks("commit %+v of partition %d cannot be taken over: %v", w.commits[i], i, err)
 			return
 		}
 	}
@@ -229,7 +230,7 @@ func (x *explorer) assign(st *state) {
 	x.restored(st)
 }
 
-// partitionOf gives the topic partition of a step: 0 is the source, the tiers follow.
+// partitionOf returns the topic partition of a step: 0 is the source, the tiers follow.
 func (x *explorer) partitionOf(i int) partition.ID {
 	if i == 0 {
 		return partition.ID{Topic: "in", Partition: 0}
@@ -237,21 +238,21 @@ func (x *explorer) partitionOf(i int) partition.ID {
 	return partition.ID{Topic: x.plan.tiers[i-1].Topic, Partition: 0}
 }
 
-// breaks notes a broken promise. The first one of a step counts.
+// breaks records a broken promise. The first one of a step counts.
 func (x *explorer) breaks(format string, args ...any) {
 	if x.broken == nil {
 		x.broken = fmt.Errorf(format, args...)
 	}
 }
 
-// Every interleaving of small histories keeps every promise. How many states there are is printed.
+// Every interleaving of small histories keeps every promise. The number of states is printed.
 func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
 	asked := cmp.Or(os.Getenv("SWITCHBACK_TEST_HISTORIES"), scales[0].name)
 	at := slices.IndexFunc(scales, func(s scale) bool { return s.name == asked })
 	must.That(t, at >= 0, "SWITCHBACK_TEST_HISTORIES is %q, and can be one of %+v", asked, scales)
 	client := must.Get(kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1")))(t)
 	defer client.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // states are made and forgotten
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // states are short-lived
 	var all explored
 	histories, began := 0, time.Now()
 	for _, p := range plans(scales[at]) {
@@ -267,12 +268,12 @@ func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
 	t.Logf("explored: %d states in %d steps, of %d histories, scale %s, %.1f s", all.states, all.steps, histories, asked, time.Since(began).Seconds())
 }
 
-// exploreAll explores the histories of a plan side by side, up to the first broken promise.
+// exploreAll explores the histories of a plan in parallel, until the first broken promise.
 func exploreAll(t *testing.T, p *plan, client *kgo.Client) (all explored) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { // its clock stands still
 		next := make(chan history, len(p.histories))
-		for _, h := range slices.Backward(p.histories) { // the ones with many keys have most states
+		for _, h := range slices.Backward(p.histories) { // histories with many keys have most states
 			next <- h
 		}
 		close(next)

@@ -18,26 +18,26 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// world is what the brokers hold, and what an observer knows of it. A crash leaves it as it is.
+// world is what the brokers hold, and what an observer knows about it. A crash does not change it.
 type world struct {
-	logs     [][]*kgo.Record // of the source, then of the tiers; nil is a transaction's marker
+	logs     [][]*kgo.Record // of the source, then of the tiers; nil is a transaction marker
 	commits  []commit        // of the group, by partition
 	states   map[string][]byte
 	ledger   [][]byte
-	applied  []idempotency.Applied // by key: what the ledger's topic says last
+	applied  []idempotency.Applied // by key: the last entry in the ledger's topic
 	clock    time.Duration
 	faults   int // left
 	failures int // left
 
-	fates   []policy.Outcome // by event: where it has ended; "" while it is in a partition
-	tries   []int            // by event: attempts that failed and are committed
-	effects [][]int          // by key: events that took effect, or said again what stands there, in their order
+	fates   []policy.Outcome // by event: its final outcome; "" while it is in a partition
+	tries   []int            // by event: committed failed attempts
+	effects [][]int          // by key: events that took effect, or were closed as duplicates of the effective one, in order
 	holders []int            // by key: the event that holds it as a dead letter, with OnDeadLetterHoldKey; -1: none
 }
 
-// commit is what the group has committed of a partition.
+// commit is the group's commit of a partition.
 type commit struct {
-	offset   int64 // -1: nothing
+	offset   int64 // -1: none
 	metadata string
 }
 
@@ -58,7 +58,7 @@ func newWorld(h history, p *plan) *world {
 	return w
 }
 
-// clone copies what a step may change. Records, and what the effects were so far, are never changed in their places.
+// clone copies what a step may change. Records and past effects are never changed in place.
 func (w *world) clone() *world {
 	n := *w
 	n.logs, n.commits, n.ledger, n.effects = slices.Clone(w.logs), slices.Clone(w.commits), slices.Clip(w.ledger), slices.Clone(w.effects)
@@ -72,7 +72,7 @@ func (w *world) clone() *world {
 	return &n
 }
 
-// eventOf gives which event a record of a partition is.
+// eventOf returns the event that a record of a partition carries.
 func eventOf(r *kgo.Record) int {
 	if c, err := header.ParseControl(r.Headers); err == nil && c.HasSource {
 		return int(c.Source.Offset)
@@ -80,28 +80,28 @@ func eventOf(r *kgo.Record) int {
 	return int(r.Offset)
 }
 
-// done says whether the group's commit of a partition says that the record at an offset is finished.
+// done reports whether the group's commit says that the record at an offset is finished.
 func (c commit) done(spans []offsets.Span, offset int64) bool {
 	return offset < c.offset || slices.ContainsFunc(spans, func(s offsets.Span) bool { return s.First <= offset && offset <= s.Last })
 }
 
-// ahead reads the metadata of a commit.
+// ahead decodes the metadata of a commit.
 func (c commit) ahead() ([]offsets.Span, error) {
 	text, _, _ := offsets.Unseal(c.metadata)
 	return offsets.DecodeFinished(c.offset, text)
 }
 
-// A scale is the size of an exploration. It includes the scales before it.
+// A scale is the size of an exploration.
 type scale struct {
 	name     string
 	events   int // of the histories of three keys and two crashes
-	failures int // attempts that fail in each of them
+	failures int // failing attempts in each of them
 	few      int // events of the other histories
-	most     int // states of a history; beyond it something grows without bound
+	most     int // maximum number of states of a history; beyond it something grows without bound
 }
 
-// scales are the values of SWITCHBACK_TEST_HISTORIES. A plain `go test` takes 2 CPU seconds for small, and a mutant at most 7. The
-// gate takes 20 for gate, a nightly run 65 for ci. The scale all takes hours.
+// scales are the values of SWITCHBACK_TEST_HISTORIES. A plain `go test` takes 2 CPU seconds for small, and a mutant at
+// most 7. The gate takes 20 for gate, a nightly run 65 for ci. The scale all takes hours.
 var scales = []scale{{"small", 3, 1, 2, 50_000}, {"mutants", 3, 1, 3, 50_000}, {"gate", 4, 1, 3, 500_000}, {"ci", 5, 1, 3, 500_000}, {"all", 5, 3, 4, 50_000_000}}
 
 var (
@@ -110,7 +110,7 @@ var (
 	allFaults = []stepKind{stepCrash, stepExpire, stepRebalance, stepAbort, stepRewind, stepOverrun}
 )
 
-// plans gives what is explored.
+// plans returns what is explored.
 func plans(s scale) []plan {
 	crash := []stepKind{stepCrash}
 	none, latest, strict := retrytopics.Ordering{Mode: retrytopics.OrderNone}, retrytopics.Ordering{Mode: retrytopics.OrderLatestWins}, retrytopics.Ordering{Mode: retrytopics.OrderStrict}
@@ -141,7 +141,7 @@ func plans(s scale) []plan {
 	return all
 }
 
-// each gives all that vary makes of the histories.
+// each returns all variations of the histories.
 func each(histories []history, vary func(history) []history) (all []history) {
 	for _, h := range histories {
 		all = append(all, vary(h)...)
@@ -149,17 +149,17 @@ func each(histories []history, vary func(history) []history) (all []history) {
 	return all
 }
 
-// history is what the source topic holds: a few events over a few keys, and what they say.
-type history []told
+// history is the content of the source topic: a few events over a few keys.
+type history []historyEvent
 
-// told is one event of a history. Its place in the history is its offset.
-type told struct {
+// historyEvent is one event of a history. Its index in the history is its offset.
+type historyEvent struct {
 	key     int
 	content int   // of its key: events of one key and content are repetitions
-	version int64 // where versions decide; 0 has a tombstone
+	version int64 // if versions decide; a tombstone has none
 }
 
-// String gives a history such as "a0 b0 a1": keys in letters, contents in numbers, "@" before a version.
+// String returns a history such as "a0 b0 a1": keys as letters, contents as numbers, "@" before a version.
 func (h history) String() string {
 	words := make([]string, len(h))
 	for i, e := range h {
@@ -171,8 +171,8 @@ func (h history) String() string {
 	return strings.Join(words, " ")
 }
 
-// hash is the content hash of an event.
-func (e told) hash() string { return contentHashes[e.content] }
+// hash returns the content hash of an event.
+func (e historyEvent) hash() string { return contentHashes[e.content] }
 
 var contentHashes = func() (all [8]string) {
 	for i := range all {
@@ -181,7 +181,7 @@ var contentHashes = func() (all [8]string) {
 	return all
 }()
 
-// record gives the source record of an event.
+// record returns the source record of an event.
 func (h history) record(offset int64) *kgo.Record {
 	e := h[offset]
 	r := &kgo.Record{Topic: "in", Offset: offset, Key: []byte{'a' + byte(e.key)}, Value: []byte{byte(e.content)}, Timestamp: dawn}
@@ -191,13 +191,13 @@ func (h history) record(offset int64) *kgo.Record {
 	return r
 }
 
-// tombstone is the version of an event that is one.
+// tombstone is the version that marks a tombstone.
 const tombstone = -1
 
 var dawn = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// patterns gives the ways in which n events can be shared among at most keys keys. Keys are alike, so each first appears in
-// its order: a b a, and never b a b.
+// patterns returns the ways to distribute n events over at most keys keys. Keys are alike, so each first appears in its
+// order: a b a, and never b a b.
 func patterns(n, keys int) (all []history) {
 	var extend func(h history, used int)
 	extend = func(h history, used int) {
@@ -206,7 +206,7 @@ func patterns(n, keys int) (all []history) {
 			return
 		}
 		for k := range min(used+1, keys) {
-			extend(append(h, told{key: k}), max(used, k+1))
+			extend(append(h, historyEvent{key: k}), max(used, k+1))
 		}
 	}
 	extend(nil, 0)
@@ -216,7 +216,7 @@ func patterns(n, keys int) (all []history) {
 	return all
 }
 
-// distinct gives each event of a key a content of its own.
+// distinct gives each event of a key a different content.
 func distinct(h history) {
 	count := map[int]int{}
 	for i := range h {
@@ -225,8 +225,8 @@ func distinct(h history) {
 	}
 }
 
-// repeating gives the ways in which the events of each key of a history can say one of two things. The first one of each key
-// says the first.
+// repeating returns the ways in which the events of each key can have one of two contents. The first event of each key
+// has the first content.
 func repeating(h history) (all []history) {
 	var extend func(i int, seen map[int]bool)
 	next := append(history{}, h...)
@@ -252,7 +252,7 @@ func repeating(h history) (all []history) {
 	return all
 }
 
-// versioned gives the ways in which the events of a history can have one of two versions or be a tombstone.
+// versioned returns the ways in which the events of a history can have one of two versions or be a tombstone.
 func versioned(h history) (all []history) {
 	next := append(history{}, h...)
 	var extend func(i int)

@@ -28,8 +28,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Of several revocations between two transactions the client tells the first alone. A partition that was paused then is
-// fetched again when it comes back: a pause outlives the assignment.
+// Of several revocations between two transactions the client reports only the first. A partition that was paused then is
+// fetched again when it comes back: a pause would outlive the assignment.
 func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *testing.T) {
 	t.Parallel()
 	client := disconnected(t)
@@ -42,11 +42,12 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 	must.That(t, len(paused["in"]) == 1, "paused %v", paused)
 	s.reconcile() // nothing is assigned any more
 	paused = client.PauseFetchPartitions(nil)
-	expect.That(t, len(s.partitions) == 0 && len(paused) == 0, "paused %v, %d lanes are left", paused, len(s.partitions))
+	expect.That(t, len(s.partitions) == 0 && len(paused) == 0, "paused %v, %d partitions are left", paused, len(s.partitions))
 }
 
-// What one poll gives is bounded by what is left, also while the source is paused or nothing is assigned yet.
-func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
+// The records that one poll returns are bounded by the room that is left, even while the source is paused or nothing is
+// assigned yet.
+func TestSession_aPollTakesWhatThePartitionsMayStillHold(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, retrytopics.Config{Handler: nothing, Limits: retrytopics.Limits{HeldRecords: 2000}, Retries: retrytopics.Retries{Tiers: []policy.Tier{{Topic: "in.retry", Delay: time.Second}}}})
 	source := s.partitions[partition.ID{Topic: "in", Partition: 0}]
@@ -69,8 +70,9 @@ func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 	expect.Equal(t, s.room(), minPoll, "nothing is assigned")
 }
 
-// S4-15: the results of an aborted transaction may go with their partitions. Nothing is left then that a commit could bring
-// through, so one attempt at a time shows whether the trouble is over: an engine that begins none would be blocked forever.
+// S4-15: the results of an aborted transaction may be lost with their partitions. Then there is nothing to commit that
+// could show whether the problem is over. One attempt at a time shows it: an engine that began none would be blocked for
+// ever.
 func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,8 +111,8 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	})
 }
 
-// S4-12: an instance that the group has given up, as when the brokers are gone, still knows what waited; one that hands its
-// partitions over knows that nothing does.
+// S4-12: an instance that was expelled from the group, for example because the brokers are gone, still reports what
+// waited. An instance that hands over its partitions reports nothing.
 func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testing.T) {
 	t.Parallel()
 	client := disconnected(t)
@@ -129,13 +131,13 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 			s.onAssignment(all)
 			s.partitions[partition.ID{Topic: "in", Partition: 0}].Held = 7
 			c.end(s)
-			s.remember() // the session's end
+			s.remember() // the end of the session
 			expect.Equal(t, s.in.LastStats().Lag, c.lag, "lag")
 		})
 	}
 }
 
-// S4-12: what an aborted transaction carried is taken again. Until it is, the instance knows what waits all the same, and
+// S4-12: the records of an aborted transaction are read again. Until then the instance still reports that they wait, and
 // afterwards it counts nothing twice.
 func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	t.Parallel()
@@ -170,12 +172,13 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	waits("all taken", 5)
 }
 
-// orderOf gives the order of a key in the first partition, as of the last attempt.
+// orderOf returns the order of a key in the first partition, as of the last attempt.
 func (s *Session) orderOf(key string) keyorder.State {
 	return s.states[0].Memory.Past([]byte(key), idempotency.KeyHash{}, time.Time{}).Order
 }
 
-// unconnected is a session of one partition of the source and one of each tier, that takes records and has no broker.
+// unconnected returns a session with one partition of the source and one of each tier. It accepts records and has no
+// broker.
 func unconnected(t *testing.T, cfg retrytopics.Config) *Session {
 	t.Helper()
 	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
@@ -215,7 +218,7 @@ func (s *Session) takes(records ...*kgo.Record) {
 	s.Sched.Add(all)
 }
 
-// remembers makes an order that of a key of partition 0.
+// remembers sets the order of a key of partition 0.
 func (s *Session) remembers(key string, order keyorder.State) {
 	s.states[0].Memory.Apply(&memory.Change{}, []byte(key), &memory.Past{}, memory.Effect{LateDelete: -1, Order: order, Ordered: true})
 }
@@ -231,8 +234,8 @@ func (s *Session) attempts(t *testing.T) *retrytopics.Event {
 	return &task.Event
 }
 
-// An output that the broker refused makes its record's task while it is taken, when workers make others of the same partition. Each
-// record has a task of its own.
+// A record whose output the broker refused gets its task when it is accepted, while workers create tasks of the same
+// partition. Each record has a task of its own.
 func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, retrytopics.Config{Handler: nothing})
@@ -257,8 +260,8 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 	expect.That(t, len(seen) == records, "%d of %d records came to a worker", len(seen), records)
 }
 
-// In strict order a record whose output the broker refuses waits for its turn like any other: it would hold its key while
-// earlier ones wait, or die without its successors ever hearing of it.
+// In strict order a record whose output the broker refuses waits for its turn like any other. Otherwise it would hold
+// its key while earlier records wait, or die without notice to its successors.
 func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
@@ -294,14 +297,15 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// A record whose control headers cannot be read dies at once, whatever its key waits for. It does not take the key from the dead letter
-// that holds it, nor from earlier events that wait: put back, it would take effect before them.
+// A record with malformed control headers becomes a dead letter at once, whatever its key waits for. It does not release
+// the key from the dead letter that holds it, nor from earlier waiting events: a replay of it would take effect before
+// them.
 func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]keyorder.State{
-		"held by another letter":  {Next: 1, Held: "another", DeadLetters: 1},
-		"an earlier event waits":  {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
-		"nothing waits, it holds": {},
+		"held by another dead letter": {Next: 1, Held: "another", DeadLetters: 1},
+		"an earlier event waits":      {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
+		"nothing waits, it holds":     {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, retrytopics.Config{Ordering: retrytopics.Ordering{Mode: retrytopics.OrderStrict, OnDeadLetter: retrytopics.OnDeadLetterHoldKey}, Handler: nothing})
@@ -319,8 +323,8 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	}
 }
 
-// A forced replay that waits while the source is re-created and adopted counts by the place, and in the generation, in which
-// it was put back: what came after it there is newer.
+// A forced replay that waits while the source is re-created and adopted keeps the position and the generation in which
+// it was reinjected: what came after it there is newer.
 func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, retrytopics.Config{Handler: nothing, Ordering: retrytopics.Ordering{Mode: retrytopics.OrderLatestWins}})
@@ -332,12 +336,12 @@ func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
 	}
 	n := partition.Fill(s.in, &partition.Task{}, l, &kgo.Record{Topic: l.Topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.Attempts.Now())
 	expect.Equal(t, s.in.Attempts.Event(&n.Task, nil, false).Replayed, header.VersionPosition(1, 146), "version of the replay")
-	control.ReplayGeneration = 7 // a header cannot claim a later generation than the current
+	control.ReplayGeneration = 7 // a header cannot claim a later generation than the current one
 	n = partition.Fill(s.in, &partition.Task{}, l, &kgo.Record{Topic: l.Topic, Key: []byte("k"), Headers: control.AppendTo(nil)}, 0, s.in.Attempts.Now())
 	expect.Equal(t, s.in.Attempts.Event(&n.Task, nil, false).Replayed, header.VersionPosition(2, 146), "version of a later one")
 }
 
-// A record of a retry topic and one of the source with the same key never run side by side.
+// A record of a retry topic and a source record with the same key never run at the same time.
 func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -360,7 +364,7 @@ func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
 	})
 }
 
-// A repeat in place that panics leaves nothing of the answer of the call before it.
+// If an attempt is repeated in place and panics, nothing of the first answer is left.
 func TestSession_S4_15_aPanicHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	calls := 0

@@ -24,11 +24,12 @@ func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 	expect.That(t, o <= time.Hour, "overdue: %v", o)
 }
 
-// S0-6: the group takes the partition of a tier away, and that of the source stays: no key overtakes itself, and the session ends.
+// S0-6: if the group revokes only a tier's partition and not the source's, records of one key still run one at a time,
+// and the session ends.
 func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s := unconnected(t, retrytopics.Config{Handler: nothing, Retries: retrytopics.Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k")})
-	first := s.Sched.Next() // under way
+	first := s.Sched.Next() // running
 	client := disconnected(t)
 	s.mu.Lock()
 	s.forget(client, func(tp partition.ID) bool { return tp.Topic == "in.retry-2s" })

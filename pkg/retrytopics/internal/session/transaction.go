@@ -102,11 +102,11 @@ func (s *Session) produce(ctx context.Context, st *transaction.Content) (*kafka.
 	if err != nil {
 		return sent, err
 	}
-	trails, err := st.Extend(s.in.Cfg.Journal.HashChain)
+	links, err := st.Extend(s.in.Cfg.Journal.HashChain)
 	if err != nil {
 		return sent, err
 	}
-	return sent, sent.Send(ctx, slices.Concat(records, memories, trails, st.LossRecords(ctx, s.in)))
+	return sent, sent.Send(ctx, slices.Concat(records, memories, links, st.LossRecords(ctx, s.in)))
 }
 
 // undo goes back to what is committed after an aborted transaction. Its content stays finished and goes into the next

@@ -21,7 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// clearing is a committer whose clear fails after a look at the session.
+// clearing is a committer whose Clear calls look and fails.
 type clearing struct {
 	kafka.Committer
 	look func()
@@ -34,7 +34,7 @@ func (c clearing) Clear(context.Context) error {
 	return errClear
 }
 
-// While the turn after a rebalance is under way, its partitions have no memory yet: a bounded run does not end there.
+// While the turn after a rebalance runs, its partitions have no memory yet. A bounded run does not end then.
 func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
 	var settled []bool
 	s := &Session{hasAssignment: true}
@@ -54,15 +54,15 @@ func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
 	}
 }
 
-// S4-10: a gap is what lies between the position and the start of the log, without what a former owner has finished there. It is
-// found once, by a fetch or by a look, and counts when the position has passed over it.
+// S4-10: a gap lies between the position and the start of the log, without the offsets that a former owner finished
+// there. It is found once, by a fetch or by housekeeping, and counts when the position passes it.
 func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
 		committed int64
 		restored  []offsets.Span
-		began     int64 // where the log started at the first look; -1: not looked yet
+		began     int64 // where the log started at the first look; -1: not known yet
 		taken     []int64
 		start     int64
 		lost      []retrytopics.Loss
@@ -98,7 +98,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 	}
 }
 
-// S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
+// S4-10: the fetch that crosses a gap reports it, even before housekeeping.
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	in := instance.New(must.Get(retrytopics.Config{Brokers: []string{"none"}, Source: "t", Group: "g", Membership: retrytopics.Membership{Instance: "i"}, Handler: nothing}.Complete())(t))
@@ -106,8 +106,8 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	l := must.Get(partition.New(partition.ID{Topic: "t", Partition: 0}, schedule.Source, partition.NewState(new(instance.Instance), 0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
-		{9, 8},   // the start has moved on since the records were read
-		{12, 30}, // nor are offsets without records behind the start
+		{9, 8},   // the log start has moved since the records were read
+		{12, 30}, // offsets without records after the log start are no gap
 	} {
 		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
 		l.Window.Add(f.first)
@@ -116,7 +116,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	expect.That(t, slices.Equal(s.losses, want), "got %v, want %v", s.losses, want)
 }
 
-// finished makes one attempt in a context and keeps its result as a session that ends does.
+// finished makes one attempt in a context and keeps its result as an ending session does.
 func finished(ctx context.Context, t *testing.T, handler retrytopics.Handler) *Session {
 	t.Helper()
 	s := unconnected(t, retrytopics.Config{Handler: handler})
@@ -129,7 +129,8 @@ func finished(ctx context.Context, t *testing.T, handler retrytopics.Handler) *S
 	return s
 }
 
-// S4-15: a handler that fails since its partition goes away has said nothing about the record. It must not cost an attempt later.
+// S4-15: a handler that fails because its partition was revoked says nothing about the record. The failure must not cost
+// an attempt later.
 func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -142,7 +143,7 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 	expect.That(t, !kept, "the cancelled attempt is kept as a failure")
 }
 
-// What a handler closed for the state of its key, or had no time for, is judged again. Everything else that it said is kept.
+// An answer that depended on the state of the key, or came too late, is not kept. Every other answer is.
 func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -164,7 +165,7 @@ func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 	}
 }
 
-// counting is a committer that begins nothing, and counts who asked.
+// counting is a committer that begins nothing and counts the calls.
 type counting struct {
 	kafka.Committer
 
@@ -178,8 +179,8 @@ func (c *counting) Begin() error {
 	return errNotBegun
 }
 
-// A transaction that carries nothing makes the client hold its lock for half a second, and the next one waits for it. So none is
-// begun, though a position may have moved and was committed since.
+// An empty transaction would make the client hold its lock for half a second, and the next transaction waits for it. So
+// none begins, although a position may have moved and was committed since.
 func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
 	t.Parallel()
 	s, counted := unconnected(t, retrytopics.Config{Handler: nothing}), &counting{}
