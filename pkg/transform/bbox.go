@@ -44,9 +44,13 @@ func (g *gating) boxOrder() error {
 	default:
 		return nil
 	}
+	return g.refuseBox(message, "leave it out, or set geometry.bbox: compute or drop")
+}
+
+func (g *gating) refuseBox(message, fix string) error {
 	e := encoder{}
-	e.numbers(given...)
-	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", shorten.Text(e.out), message, "leave it out, or set geometry.bbox: compute or drop")
+	e.numbers(g.f.BBox...)
+	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", shorten.Text(e.out), message, fix)
 }
 
 // bbox compares the feature's bbox with its geometry (RFC 7946 section 5).
@@ -61,10 +65,7 @@ func (g *gating) bbox() error {
 	if computed := boxOf(g.geometry, across, len(given) == 6); computed == nil || near(given, computed) {
 		return nil
 	}
-	e := encoder{}
-	e.numbers(given...)
-	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", shorten.Text(e.out), "the bbox is not that of the geometry",
-		"leave it out, or set geometry.bbox: compute")
+	return g.refuseBox("the bbox is not that of the geometry", "leave it out, or set geometry.bbox: compute")
 }
 
 // near compares two boxes within bboxSlack.

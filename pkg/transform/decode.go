@@ -170,7 +170,7 @@ func (d *decoder) notAnObject() error {
 // featureType reads the type, which must be Feature.
 func (d *decoder) featureType() error {
 	if d.peek() != '"' {
-		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the type is not a string", fixType)
+		return d.wrongType("the type is not a string", fixType)
 	}
 	start, end, err := d.literal()
 	if err != nil {
@@ -231,7 +231,7 @@ func (d *decoder) id() (Value, error) {
 	case '"', '0':
 		return d.value()
 	}
-	return Value{}, d.wrongType(classify.CodeWrongType, RuleMemberType, "the id is neither a string nor a number",
+	return Value{}, d.wrongType("the id is neither a string nor a number",
 		"send a string or a number, or leave it out")
 }
 
@@ -244,13 +244,13 @@ func (d *decoder) properties() ([]Member, error) {
 		_, _, err := d.literal()
 		return nil, err
 	}
-	return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the properties are not an object", "send an object or null")
+	return nil, d.wrongType("the properties are not an object", "send an object or null")
 }
 
 // bbox reads 4 or 6 numbers (RFC 7946 section 5).
 func (d *decoder) bbox() ([]float64, error) {
 	if d.peek() != '[' {
-		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the bbox is not an array", "send 4 or 6 numbers, or leave it out")
+		return nil, d.wrongType("the bbox is not an array", "send 4 or 6 numbers, or leave it out")
 	}
 	if err := d.open(); err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func (d *decoder) collectionMember(c *Collection, common *Feature, name string, 
 // features reads the array of features.
 func (d *decoder) features(c *Collection, most int) error {
 	if d.peek() != '[' {
-		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the features are not an array", "send an array of Features")
+		return d.wrongType("the features are not an array", "send an array of Features")
 	}
 	if err := d.open(); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (d *decoder) features(c *Collection, most int) error {
 // part reads one feature of the array.
 func (d *decoder) part() (*Feature, error) {
 	if d.peek() != '{' {
-		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "a feature of the collection is not an object", "send an array of Features")
+		return nil, d.wrongType("a feature of the collection is not an object", "send an array of Features")
 	}
 	start := d.offset() + int64(bytes.IndexByte(d.src[d.offset():], '{'))
 	f, seen, err := d.featureObject()

@@ -68,7 +68,7 @@ func (c *coordinates) heights() []float64 {
 // scan reads the coordinates member.
 func (d *decoder) scan() error {
 	if d.peek() != '[' {
-		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates are not an array", "send an array; an empty one has no position")
+		return d.wrongType("the coordinates are not an array", "send an array; an empty one has no position")
 	}
 	if d.scanFast() {
 		return nil
@@ -200,14 +200,14 @@ func (d *decoder) ordinate(message string) (float64, error) {
 // notANumber and notAPosition distinguish null, the most frequent case, from other values.
 func (d *decoder) notANumber(message string) error {
 	if d.peek() == 'n' {
-		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "an ordinate is null", "leave out the position, or send its numbers")
+		return d.nullOrdinate("an ordinate is null", "leave out the position, or send its numbers")
 	}
-	return d.wrongType(classify.CodeWrongType, RuleMemberType, message, "send numbers, without quotes")
+	return d.wrongType(message, "send numbers, without quotes")
 }
 
 func (d *decoder) notAPosition() error {
 	if d.peek() == 'n' {
-		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "null is in the place of a position", "leave it out")
+		return d.nullOrdinate("null is in the place of a position", "leave it out")
 	}
-	return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates have something other than arrays of numbers", "see RFC 7946 section 3.1")
+	return d.wrongType("the coordinates have something other than arrays of numbers", "see RFC 7946 section 3.1")
 }

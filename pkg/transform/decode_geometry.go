@@ -12,7 +12,7 @@ import (
 // a crs member and the first foreign member are recorded on the feature.
 func (d *decoder) geometry(f *Feature, depth int) (orb.Geometry, error) {
 	if d.peek() != '{' {
-		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the geometry is not an object", "send a geometry object or null")
+		return nil, d.wrongType("the geometry is not an object", "send a geometry object or null")
 	}
 	if err := d.open(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (d *decoder) geometryFault(rule Rule, start int64, message, fix string) err
 // geometryType reads the type of a geometry.
 func (d *decoder) geometryType() (GeometryType, error) {
 	if d.peek() != '"' {
-		return "", d.wrongType(classify.CodeWrongType, RuleMemberType, "the geometry's type is not a string", "write one of "+geometryWords())
+		return "", d.wrongType("the geometry's type is not a string", "write one of "+geometryWords())
 	}
 	start, end, err := d.literal()
 	if err != nil {
@@ -123,7 +123,7 @@ func geometryWords() string {
 // collection reads the members of a GeometryCollection.
 func (d *decoder) collection(f *Feature, depth int) (orb.Collection, error) {
 	if d.peek() != '[' {
-		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "geometries is not an array", "send an array of geometry objects")
+		return nil, d.wrongType("geometries is not an array", "send an array of geometry objects")
 	}
 	if err := d.open(); err != nil {
 		return nil, err

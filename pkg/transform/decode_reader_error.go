@@ -38,8 +38,18 @@ func (r *reader) fail(f fault) *Error {
 	return e
 }
 
-// wrongType reads the current value and returns the error that says what should stand in its place.
-func (r *reader) wrongType(code classify.Code, rule Rule, message, fix string) error {
+// wrongType reads the current value and returns the error for a value of another type than expected.
+func (r *reader) wrongType(message, fix string) error {
+	return r.unexpected(classify.CodeWrongType, RuleMemberType, message, fix)
+}
+
+// nullOrdinate reads the current value and returns the error for null instead of an ordinate or a position.
+func (r *reader) nullOrdinate(message, fix string) error {
+	return r.unexpected(classify.CodeNullOrdinate, RuleNullOrdinate, message, fix)
+}
+
+// unexpected reads the current value and returns an error for it.
+func (r *reader) unexpected(code classify.Code, rule Rule, message, fix string) error {
 	var start, end int64
 	switch r.peek() {
 	case '{', '[':
