@@ -87,7 +87,7 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, client *kgo.C
 	}
 }
 
-// local returns the address of an instance on this machine, as far as its configuration tells.
+// local returns the address of an instance on this machine, according to its configuration.
 func local(listen string) []string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "0" {

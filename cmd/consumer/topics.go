@@ -69,7 +69,7 @@ func newTopicsCheck() *cobra.Command {
 			}
 			notes := cmd.OutOrStdout()
 			if !output.people() {
-				notes = cmd.ErrOrStderr() // a program gets a list of faults, and these are none
+				notes = cmd.ErrOrStderr() // a program reads a list of faults from stdout, and notes are not faults
 			}
 			if _, err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
 				return err
@@ -84,7 +84,7 @@ func newTopicsCheck() *cobra.Command {
 	return cmd
 }
 
-// printFormer prints what waits in former tiers, and which of them can be deleted.
+// printFormer prints the former tiers with their waiting records, and which of them can be deleted.
 func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) (n int, err error) {
 	former, err := topics.FindFormer(ctx, admin, cfg)
 	for _, f := range former {

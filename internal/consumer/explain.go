@@ -30,8 +30,8 @@ type Explained struct {
 	Table []Explanation `json:"table"`
 }
 
-// Explain returns how the classifier and the policies of a configuration treat every code. A code that comes from HTTP
-// statuses has a row for each treatment.
+// Explain returns how the classifier and the policies of a configuration treat every code. The code of an HTTP status
+// has a row for each treatment.
 func Explain(cfg *config.Config) Explained {
 	engine := retries(cfg).Retries
 	x := explainer{classify: engine.Classify, policies: cfg.Pipeline.RetryPolicy.Engine(), tiers: engine.Tiers, tolerance: cfg.Pipeline.Tolerance}
@@ -90,7 +90,7 @@ func (x explainer) rule(r config.RetryRule) Explanation {
 	return Explanation{Condition: strings.Join(parts, ", "), Code: r.Code, Class: r.Class, Category: r.Category, Alert: r.Alert, Answer: answer}
 }
 
-// statuses returns the rows of a code that comes from HTTP statuses: one for each treatment, with its statuses.
+// statuses returns the rows of the code of an HTTP status: one for each treatment, with its statuses.
 func (x explainer) statuses(e classify.Entry) []Explanation {
 	var answers []classify.Failure
 	var members [][]int

@@ -47,8 +47,8 @@ func (s *knownOrders) hold(state control.State) bool {
 	return true
 }
 
-// held returns the order that pauses the pipeline. An own order comes first, because it was given with knowledge of the
-// other order.
+// held returns the order that pauses the pipeline. An own order takes precedence, because it was given with knowledge of
+// the other order.
 func (s *knownOrders) held() (control.State, bool) {
 	if s.own != nil {
 		return s.own.State, true

@@ -96,7 +96,7 @@ type tally struct {
 	source      string
 	mu          sync.Mutex
 	counts      Summary
-	quarantined map[string]bool            // batches of which records died since they were quarantined
+	quarantined map[string]bool            // batches with dead letters since they were quarantined
 	into        map[string]int64           // tier topic → records put into it
 	late        map[string][]time.Duration // tier topic → sample of lateness
 	seen        map[string]int             // tier topic → number of attempts from it

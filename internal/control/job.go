@@ -45,7 +45,7 @@ const (
 	JobPausing    JobState = "pausing"    // it pauses after the current transaction
 	JobPaused     JobState = "paused"     // its process waits to go on
 	JobCancelling JobState = "cancelling" // it ends after the current transaction
-	JobStopped    JobState = "stopped"    // by its gate, by a signal, or because its process died
+	JobStopped    JobState = "stopped"    // by its gate, by a signal, or because its process exited
 	JobCancelled  JobState = "cancelled"  // by an operator
 	JobDone       JobState = "done"       // it processed all of its dead letters
 	// JobFailedAgain is the state of a replay that put everything back and then saw some of it fail again.
@@ -94,13 +94,13 @@ func (j Job) Stopped() bool { return j.State.Ended() && j.NotReached > 0 }
 // JobCounts is the progress of a job, and its result once it has ended.
 type JobCounts struct {
 	Letters      int `json:"letters"`    // chosen
-	Done         int `json:"done"`       // put back, or changed
+	Done         int `json:"done"`       // reinjected, or changed
 	Duplicates   int `json:"duplicates"` // closed, because a dead letter with the same content was reinjected
 	Left         int `json:"left"`       // not changed
 	NotReached   int `json:"not_reached"`
 	Transactions int `json:"transactions"`
 	Wave         int `json:"wave,omitzero"`         // of a replay, from 1
-	Reprocessed  int `json:"reprocessed,omitzero"`  // of those put back, if the replay waited for the consumer
+	Reprocessed  int `json:"reprocessed,omitzero"`  // of the reinjected ones, if the replay waited for the consumer
 	FailedAgain  int `json:"failed_again,omitzero"` // likewise
 
 	Watched JobWatch `json:"watched,omitzero"` // by a replay that watches a consumer group
@@ -110,7 +110,7 @@ type JobCounts struct {
 type JobWatch struct {
 	Group    string `json:"group"`
 	Consumed int    `json:"consumed"` // the group committed beyond them, and they did not die again within the grace
-	Waiting  int    `json:"waiting"`  // put back, and neither consumed nor known to have died again
+	Waiting  int    `json:"waiting"`  // reinjected, and neither consumed nor known to have failed again
 	// Through names the last record in each partition that the group must commit beyond, as topic/partition/offset.
 	Through string `json:"through,omitempty"`
 }

@@ -66,8 +66,8 @@ func (l *Lease) outlives(later *Lease) bool {
 	return l != nil && (later == nil || later.Generation < l.Generation)
 }
 
-// Outlives reports whether a record of the control topic is in force although another one of the same key was written
-// after it. A store with one record per key must keep the former.
+// Outlives reports whether a record of the control topic is in force although a later record of the same key exists. A
+// store with one record per key must then keep the earlier record.
 func Outlives(r, later *kgo.Record) bool {
 	return string(r.Key) == leaseKey && readLease(r.Value).outlives(readLease(later.Value))
 }

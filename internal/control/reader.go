@@ -46,7 +46,7 @@ func Open(ctx context.Context, connection []kgo.Opt, topic string) (*Reader, err
 const electionLimit = 30 * time.Second
 
 // patiently reads to the end, and waits for a leader if there is none: a consumer that starts while brokers restart must
-// not end for that.
+// not exit because of that.
 func (r *Reader) patiently(ctx context.Context) error {
 	began := time.Now()
 	for wait := firstPause; ; wait = min(2*wait, longestPause) {

@@ -30,7 +30,7 @@ type Code string
 const (
 	CodeOperator       Code = "operator"         // a person
 	CodeTransientRate  Code = "transient_rate"   // too many records failed transiently at their first attempt (S1-8)
-	CodeDeadLetterRate Code = "dead_letter_rate" // too many records died (S4-9)
+	CodeDeadLetterRate Code = "dead_letter_rate" // too many dead letters (S4-9)
 	CodeNullRate       Code = "null_rate"        // a field has no value too often (S0-2, S0-9)
 )
 

@@ -206,8 +206,8 @@ func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, 
 	}
 }
 
-// once fences the other writers, reads the end of the chain, and writes. What it read stays true until another writer
-// fences it, and then it cannot commit.
+// once fences the other writers, reads the end of the chain, and writes. The end stays valid until another writer fences
+// this one, which then cannot commit.
 func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	client, err := connect(w.kafka, kgo.TransactionalID(w.transactionalID()), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))
 	if err != nil {

@@ -52,7 +52,8 @@ var updated = regexp.MustCompile(`"updated":\d+`)
 const (
 	// properties is where a county's version is put.
 	properties = `"properties":{`
-	// published stands in for the version of a county, which has none: 1 January 2018, when the Census Bureau's edition of 2017 was out.
+	// published replaces the missing version of a county: 1 January 2018, when the Census Bureau's edition of 2017 was
+	// published.
 	published = 1514764800000
 	// revision is the time between two versions of a feature in the demo, in milliseconds.
 	revision = 3_600_000

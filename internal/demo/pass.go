@@ -46,7 +46,7 @@ func (p *play) pass(ctx context.Context, cfg *config.Config, from source) (*pass
 	one := &pass{consumer: c, stop: stop, ended: make(chan struct{})}
 	go func() {
 		one.err = c.Run(work)
-		close(one.ended) // first: who sees the context end reads err
+		close(one.ended) // before the context ends, because err is read after that
 		cancel(errEnded)
 	}()
 	start := time.Now()

@@ -132,7 +132,7 @@ const (
 	replyAnswer replyKind = "answer"
 	// replySlow is the answer, late but within what a client waits.
 	replySlow replyKind = "slow"
-	// replyStuck is an answer that comes after every client's timeout.
+	// replyStuck is an answer after every client's timeout.
 	replyStuck replyKind = "stuck"
 	// replyTooMany is status 429 with a Retry-After.
 	replyTooMany replyKind = "too_many"
@@ -157,8 +157,8 @@ type Script struct {
 	RetryAfter time.Duration
 	// SlowFor and StuckFor are the times that these replies take.
 	SlowFor, StuckFor time.Duration
-	// OutageAfter is when the outage begins, counted from the first question; OutageFor is how long
-	// it lasts. 0: there is none, and the service misbehaves forever.
+	// OutageAfter is the time from the first request to the outage, and OutageFor the duration of the outage. With 0
+	// there is no outage, and the service misbehaves forever.
 	OutageAfter, OutageFor time.Duration
 }
 

@@ -130,7 +130,7 @@ func second(s *settings, took time.Duration, books *verify.Report, replayed repl
 	return p.String()
 }
 
-// story is all that a reader must see at the end: what happened, what died, and what fixed it.
+// story summarizes the demo at the end: what happened, what became dead letters, and what fixed them.
 func story(events int64, outage time.Duration, retried int64, dead []deadletters.Group, replayed replay.Result, books *verify.Report) string {
 	counts := map[string]int{}
 	for _, g := range dead {

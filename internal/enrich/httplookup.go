@@ -145,8 +145,8 @@ func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Val
 	return value, err
 }
 
-// refused returns the error for an unsuccessful answer. The service's own error format says more than most statuses; a
-// status that says who refused, or when to retry, is kept.
+// refused returns the error for an unsuccessful answer. The service's own error format is more specific than most
+// statuses. A status that identifies who refused, or when to retry, is kept.
 func (l *httpLookup) refused(target *url.URL, answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, drainBytes)) // a truncated body does not change the status
 	kept := *answer

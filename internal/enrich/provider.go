@@ -208,7 +208,7 @@ func (p *provider) throttle(ctx context.Context) error {
 }
 
 // guarded sends a request under the breaker, within the quota and the time limit. It always reports the end to breaker
-// and quota: a probe without an end would keep the breaker open for ever.
+// and quota: a probe without an end would keep the breaker open forever.
 func (p *provider) guarded(ctx context.Context, q question) (value transform.Value, err error) {
 	leave, err := p.breaker.Enter()
 	if err != nil {

@@ -24,7 +24,7 @@ type QuotaLedger struct {
 	sent   uint64          // number of the last request
 	under  map[uint64]bool // requests under way: whether each was alone when it was sent
 	known  bool            // whether the fields below are valid
-	guess  bool            // left comes from size, since no answer of this window has come yet
+	guess  bool            // left is derived from size, because no answer of this window has arrived yet
 	left   int             // requests, after all that were sent
 	size   int             // requests after a reset; 0 if unknown
 	resets time.Time

@@ -24,9 +24,9 @@ type Steps struct {
 
 // Options are what the pipeline sets besides the steps.
 type Options struct {
-	// Logger gets a line when a breaker opens and closes. nil is none.
+	// Logger gets a line when a breaker opens and closes. It may be nil.
 	Logger *slog.Logger
-	// Classify tells which failures are transient; a breaker counts no others.
+	// Classify reports which failures are transient; a breaker counts no others.
 	Classify func(error) classify.Failure
 	// RetryAfterLimit is the longest pause that a service may ask for.
 	RetryAfterLimit time.Duration
@@ -253,8 +253,9 @@ func (s *step) combine(failures []error) error {
 	return &retrytopics.UnavailableError{Dependency: s.name, RetryAt: at, Err: cause, Asked: held.Asked}
 }
 
-// Retune applies the rates and the rules of breakers of another configuration of the same steps, while they work. Steps and providers are
-// matched by their position. A provider without a rate or a breaker, before or now, stays as it is.
+// Retune applies the rates and breaker rules of another configuration of the same steps while they work. Steps and
+// providers are matched by their position. A provider that has no rate or breaker in one of the configurations stays
+// unchanged.
 func (s *Steps) Retune(configured []config.EnrichStep) {
 	for i := range min(len(configured), len(s.steps)) {
 		lookups := configured[i].Lookups()

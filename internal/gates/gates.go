@@ -327,7 +327,7 @@ func (g *Gates) Suspended(now time.Time) bool {
 	return now.Before(g.suspended)
 }
 
-// settle ends an expired suspension: what was counted meanwhile no longer counts. The mutex is held.
+// settle ends an expired suspension and discards what was counted meanwhile. The mutex is held.
 func (g *Gates) settle(now time.Time) {
 	if !g.suspended.IsZero() && !now.Before(g.suspended) {
 		g.suspended = time.Time{}

@@ -186,8 +186,8 @@ const (
 	positionsOfOne = 10
 )
 
-// Sample is the ordinates of one feature, each once, in no order, and a hash of the feature. Of a feature with many
-// positions it has a few, spread evenly.
+// Sample has the ordinates of one feature, each once, in no order, and a hash of the feature. For a feature with many
+// positions, it has an evenly spread selection.
 type Sample struct {
 	feature   uint64
 	ordinates []ordinate

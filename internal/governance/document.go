@@ -22,8 +22,8 @@ type Document struct {
 	Source   string `json:"source"` // topic
 	// ReadAt is when it was read from its topics.
 	ReadAt time.Time `json:"read_at,omitzero"`
-	// Retention is how long the audit topic keeps a record, in milliseconds; -1 for ever, 0 if it is unknown or limited
-	// by size.
+	// Retention is how long the audit topic keeps a record, in milliseconds; -1 for unlimited, 0 if it is unknown or
+	// limited by size.
 	Retention  int64       `json:"audit_retention_ms"`
 	Partitions []Partition `json:"partitions"`
 }

@@ -40,8 +40,8 @@ var errStalled = errors.New("the broker answers but gives no records up to the o
 // in offset order. It ends exactly at the end of each span.
 //
 // It sends its own fetch requests instead of polling a consumer. A consumer gives no sign when only transaction markers,
-// aborted records or compacted offsets are left before the end, so a loop that waits for the last record would wait for
-// ever. The position after each response is exact. One response is in memory at a time, compressed, and some
+// aborted records or compacted offsets are left before the end, so a loop that waits for the last record would wait
+// forever. The position after each response is exact. One response is in memory at a time, compressed, and some
 // decompressed records; fn must not keep records longer than it needs. An error of fn ends the scan and is returned
 // unchanged.
 //

@@ -57,7 +57,7 @@ func (st State) holdParts(own string, dead []int) State {
 	return st
 }
 
-// holdWhole adds the dead letter of a record, of which parts may have died before.
+// holdWhole adds the dead letter of a record whose parts may already have their own dead letters.
 func (st State) holdWhole(r Record, deadLetter string) State {
 	switch {
 	case !r.Part.Whole() && st.heldFor(r): // it still holds the key

@@ -29,7 +29,7 @@ type Record struct {
 	Number        int64       // of a waiting record with Strict; 0 if it has none
 	DeadLetterID  string      // of the dead letter that this record replays
 	Part          header.Part // the part of that dead letter
-	OwnDeadLetter string      // ID of the record's own dead letter, if parts of it have died
+	OwnDeadLetter string      // ID of the record's own dead letter, if parts of it are dead letters
 }
 
 // Admit decides, before an attempt, whether a record may run now. If not, the decision is where it waits meanwhile, and
@@ -73,8 +73,8 @@ func (rules Rules) Guards(st State, r Record) bool {
 	return rules.Mode == LatestWins || rules.Mode == Strict && (r.DeadLetterID != "" || st.leftover(r))
 }
 
-// After returns the state of the key after an attempt with decision d. deadLetter is the ID of the dead letter if the
-// record died, dead are its parts that died. number is the record's from now on.
+// After returns the state of the key after an attempt with decision d. deadLetter is the ID of the record's dead letter
+// if it has one, and dead are its parts with their own dead letters. number is the record's number from now on.
 func (rules Rules) After(st State, r Record, d policy.Decision, deadLetter string, dead ...int) (next State, number int64) {
 	died := d.Outcome == policy.OutcomeDeadLettered
 	switch {
@@ -118,7 +118,8 @@ func (rules Rules) afterStrict(st State, r Record, d policy.Decision, deadLetter
 	if !rules.HoldKey {
 		dead = nil
 	}
-	// A record with unreadable headers has no turn. It dies at once, and holds nothing that belongs to others.
+	// A record with unreadable headers has no turn. It becomes a dead letter at once, and does not affect other records'
+	// holds.
 	outOfTurn := r.Number == 0 && !holder && (st.Waits() || st.Held != "")
 	switch {
 	case d.Outcome == policy.OutcomeRetried && holder:

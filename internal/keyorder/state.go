@@ -21,7 +21,7 @@ type State struct {
 	HeldRemaining bool            // Strict: the dead letter blocks it besides them
 	Waiting       int64           // LatestWins: records in tiers. Strict: leftovers there
 	DeadLetters   int64           // dead letters that may still take effect (see endsDeadLetter)
-	Applied       *header.Version // newest event that took effect since a record waits or has died
+	Applied       *header.Version // newest event that took effect while a record waits or is a dead letter
 	Deleted       int64           // source offset after the newest delete of these: everything that first appeared before it is older
 }
 
@@ -46,7 +46,7 @@ func (st State) Loosen() State {
 	return st
 }
 
-// tidy returns the zero state once nothing of the key waits or has died.
+// tidy returns the zero state once the key has no waiting record and no dead letter.
 func (st State) tidy() State {
 	if !st.Waits() && st.Held == "" {
 		st.Next, st.Tier, st.Due = 0, 0, time.Time{}

@@ -79,8 +79,8 @@ func (m *Mapping) schemaOf(ctx context.Context, value []byte) (schema registry.S
 	return schema, body, nil
 }
 
-// Identify returns the identity of a record's content, as the consumer does. Of a record that cannot be opened, only the
-// bytes are known.
+// Identify returns the identity of a record's content, as the consumer does. For a record that cannot be opened, only
+// the bytes are known.
 func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.RecordHeader, value []byte) retrytopics.Identity {
 	content, err := m.Open(ctx, headers, value)
 	switch {

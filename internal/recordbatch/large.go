@@ -35,7 +35,7 @@ type Large struct {
 	// It never has a value.
 	*kgo.Record
 
-	Last      int64             // last offset that this stands for; Record.Offset for one record
+	Last      int64             // last offset of the range; Record.Offset for one record
 	Bytes     int64             // of the value; -1 for a tombstone, 0 if nothing can be read
 	Head      []byte            // the first KiB of the value
 	SHA256    [sha256.Size]byte // of the value

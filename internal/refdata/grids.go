@@ -83,7 +83,7 @@ func DescribeGrids(cfg *config.Config) (*GridReport, error) {
 	return r, nil
 }
 
-// folderFault gives an error of the folder the position of its key, unless the folder is missing.
+// folderFault adds the position of the folder's key to an error, unless the folder is missing.
 func folderFault(cfg *config.Config, err error) error {
 	folder := cfg.Transform.Geometry.Grids.Folder
 	if _, gone := os.Stat(folder); errors.Is(gone, fs.ErrNotExist) {

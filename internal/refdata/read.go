@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// What bounds a file.
+// These constants limit a file.
 const (
 	maxKeys = 10_000_000
 	maxLine = 1 << 20
@@ -80,8 +80,8 @@ func readCSV(r io.Reader, column string) (map[string]struct{}, error) {
 	}
 }
 
-// readNDJSON reads one JSON object per line. A key is a string, or a number as it
-// is written. Null and the empty text are no keys.
+// readNDJSON reads one JSON object per line. A key is a string, or a number as written. Null and the empty text are not
+// keys.
 func readNDJSON(r io.Reader, member string) (map[string]struct{}, error) {
 	keys := map[string]struct{}{}
 	lines := bufio.NewScanner(r)

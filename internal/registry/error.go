@@ -88,8 +88,8 @@ func refused(err error, request string) error {
 	return &Error{Code: classify.CodeSchemaMismatch, stage: classify.StageEncode, Message: answered, Err: err}
 }
 
-// noAnswer returns the error for an answer that no schema registry sends, such as that of a proxy which has lost its registry. It is
-// transient and no record's fault. A wrong address holds the pipeline, and the message says why.
+// noAnswer returns the error for an answer that no schema registry sends, such as one of a proxy without its registry.
+// It is transient and no record's fault. A wrong address holds the pipeline, and the message says why.
 func noAnswer(message string, stage classify.Stage, err error) *Error {
 	return &Error{
 		Code: classify.CodeRegistryUnavailable, stage: stage, Err: err,

@@ -19,7 +19,7 @@ type writing struct {
 	register      bool
 }
 
-// issued is the id of a schema of outputs, or the reason why there is none, and until when.
+// issued is the ID of a schema of outputs, or the reason for its absence, and until when.
 type issued struct {
 	number int
 	err    error

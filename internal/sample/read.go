@@ -126,7 +126,7 @@ func (s *Sample) object(d *json.Decoder, whole []byte, at func() int) error {
 	return s.feature(whole)
 }
 
-// collection reads the features of a FeatureCollection, and counts members that are none.
+// collection reads the features of a FeatureCollection, and counts members that are not features.
 func (s *Sample) collection(d *json.Decoder, at func() int) error {
 	token, err := d.Token()
 	if err != nil {

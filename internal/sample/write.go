@@ -248,7 +248,7 @@ func (k counted) String() string {
 	return strings.Join(out, ", ")
 }
 
-// places writes the geometry: its reference system, as far as it is declared or obvious, and its types.
+// places writes the geometry: its reference system, if it is declared or obvious, and its types.
 func (s *Sample) places(w *writer) {
 	w.line("  geometry:")
 	switch {

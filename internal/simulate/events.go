@@ -64,7 +64,7 @@ func (a *agenda) sink(e event) {
 
 // queue has the records that wait for a slot, the next one first.
 type queue struct {
-	back []*item // put back before all others, the latest last
+	back []*item // runnable again before all others, the latest last
 	rest []*item
 }
 

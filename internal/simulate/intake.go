@@ -215,8 +215,8 @@ func (x *simulation) deliver(it *item) {
 	x.gate(it, gates.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
 }
 
-// fail lets the engine decide about a failed attempt. While the pipeline is paused the attempt does not count, and the
-// record is put back.
+// fail lets the engine decide about a failed attempt. While the pipeline is paused, the attempt does not count, and the
+// record becomes runnable again.
 func (x *simulation) fail(it *item, r int) {
 	f := x.w.replies[r].failure
 	if x.w.sys.Holds(f, x.reason(it, f)) {

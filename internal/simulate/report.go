@@ -32,7 +32,7 @@ type Report struct {
 	DLQShare float64 `json:"dlq_share"` // of the records
 	Retries  float64 `json:"retries"`   // number of times a record was put into a tier after an attempt
 	Attempts float64 `json:"attempts"`
-	// Behind counts how often a record was put back because another one of its key waits before it.
+	// Behind counts how often a record was parked because another record of its key waits before it.
 	Behind float64 `json:"behind"`
 	// Amplification is requests per record, for the provider with the most.
 	Amplification float64 `json:"amplification"`

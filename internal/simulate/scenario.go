@@ -50,7 +50,8 @@ type Provider struct {
 	Name string `jsonschema:"required,minLength=1" yaml:"name"`
 	// Latency is how long an answer takes. Defaults to 20ms.
 	Latency config.Duration `jsonschema:"default=20ms" least:"0s" most:"1h" yaml:"latency"`
-	// CacheHits is the share of the questions that are answered from memory, from 0 to 1, for a provider with a cache. What is not there at a record's first attempt is not there later. Defaults to 0.
+	// CacheHits is the share of the questions that are answered from memory, from 0 to 1, for a provider with a cache.
+	// An answer that is not cached at a record's first attempt is not cached later. Defaults to 0.
 	CacheHits float64 `jsonschema:"minimum=0,maximum=1" yaml:"cache_hits"`
 	// Errors sets the share of the requests that fail at any time.
 	Errors Errors `yaml:"errors"`

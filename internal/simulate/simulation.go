@@ -153,8 +153,8 @@ func (x *simulation) decide(it *item, r reply) policy.Decision {
 	return x.w.sys.Decide(policy.Tried{Attempts: it.attempt, LastDelay: it.last}, r.failure, x.time(), x.random.Float64)
 }
 
-// GiveUp is how long after the last arrival a simulation continues while something waits. What is not drained by then
-// never will be: a provider that never answers keeps its breaker open.
+// GiveUp is how long after the last arrival a simulation continues while records wait. A backlog that is not drained by
+// then never will be: a provider that never answers keeps its breaker open.
 const GiveUp = 24 * time.Hour
 
 // Run plays a scenario. It returns the context's error if that ends first, and a *TooMuchError if the scenario is too

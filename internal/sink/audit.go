@@ -170,7 +170,7 @@ type auditSQL struct {
 }
 
 // auditSQL returns the statements. Expected rows are inserted into a temporary table with the columns' types, including
-// precision and length, by the expressions of the sink's insert. So the database rounds, pads and cuts them as it did
+// precision and length, by the expressions of the sink's insert. The database thus rounds, pads and cuts them as it did
 // for the table.
 func (r *reading) auditSQL() auditSQL {
 	id, owner, moved := "s.k::"+r.keyType, "g.key", "s.k::"+r.keyType

@@ -21,7 +21,7 @@ import (
 // rowKeyColumn is the guard's column with the row key. Its comment is the rule that finds the rows.
 const rowKeyColumn = "row_key"
 
-// escaped begins a guard key that stands for bytes, as PostgreSQL writes them.
+// escaped begins a guard key that encodes bytes, as PostgreSQL writes them.
 const escaped = `\x`
 
 // GuardKey returns the guard's name of a record key, which need not be text. A key that PostgreSQL cannot hold becomes

@@ -72,7 +72,7 @@ func (c column) utc(text string) string {
 	return ""
 }
 
-// specialWords returns the words that PostgreSQL accepts as a date or a time although they are none; some mean another
+// specialWords returns the words that PostgreSQL accepts as a date or a time although they are not; some mean another
 // time at each write.
 func specialWords() []string {
 	return []string{"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// expected is what the mapping produces, as far as the configuration tells.
+// expected describes the results of the mapping, as far as the configuration determines them.
 type expected struct {
 	properties map[string]property // those that the configuration names
 	others     bool                // there may be further ones

@@ -36,9 +36,9 @@ func (e *RekeyError) Error() string {
 // Fill adds the new row key for each key of the guard ([ByPath], [ByOutput]). If it adds two for one key, the later one counts.
 type Fill func(ctx context.Context, of *Guarded) error
 
-// Rekey changes the sink.key of a table that has rows. It writes the new keys into the table and its guard, in one transaction that locks
-// both tables. Without execute it is rolled back. The guard's columns keep out an instance that still writes by the former rule. The user
-// must own both tables.
+// Rekey changes the sink.key of a table that has rows. It writes the new keys into the table and its guard, in one
+// transaction that locks both tables. Without execute it is rolled back. The guard's columns keep out an instance that
+// still writes by the previous rule. The user must own both tables.
 func Rekey(ctx context.Context, cfg *config.Config, fill Fill, execute bool) (done Rekeyed, err error) {
 	t, db, err := openDDL(cfg)
 	if err != nil {
@@ -137,7 +137,7 @@ select g.key as old, coalesce(to_jsonb(g) ->> 'row_key', g.key) as was, l.row_ke
 	g.content_hash, g.source, g.written_at, case when not g.deleted then l.row_key end as row_key
 from %[1]s g left join (select distinct on (old) * from switchback_leads order by old, n desc) l on l.old = g.key`
 
-// moveRows gives each row its new key.
+// moveRows sets each row's new key.
 const moveRows = `
 update %[1]s t set %[2]s = %[4]s from switchback_rekeyed r
 where not r.deleted and t.%[2]s = r.was::%[3]s and r.row_key is distinct from r.was`

@@ -92,9 +92,9 @@ func (t *table) keyValue(text string) string {
 	return fmt.Sprintf("case when %[1]s::%[2]s = %[1]s::%[3]s then %[1]s::%[2]s else ('%[4]s' || %[1]s)::int::text::%[2]s end", text, t.keyType, c.Declared, fault)
 }
 
-// remove deletes the rows whose deletes the guard took in this transaction (now() is its begin). It follows the upsert as a statement of its
-// own: a statement sees the table as it was when the statement began, and would miss a row that another instance wrote while this one
-// waited for it at the guard.
+// remove deletes the rows whose deletes the guard accepted in this transaction (now() is its begin). It is a separate
+// statement after the upsert: a statement sees the table as it was when the statement began, and would miss a row that
+// another instance wrote while this one waited for it at the guard.
 const remove = `
 delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.deleted and g.written_at = now() and t.%[3]s = g.key::%[4]s`
 

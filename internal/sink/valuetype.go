@@ -93,8 +93,8 @@ func (v *valueType) texts(value transform.Value, visit func(*valueType, string) 
 	return nil
 }
 
-// unknownMember returns the JSON pointer, below a value, of the first member of an object that its composite type does not have. PostgreSQL would
-// leave it out. It returns "" if there is none.
+// unknownMember returns the JSON pointer, relative to a value, of the first member of an object that its composite type
+// does not have. PostgreSQL would omit it. It returns "" if there is none.
 func (v *valueType) unknownMember(value transform.Value) string {
 	switch value.Kind() {
 	case transform.KindArray:

@@ -77,7 +77,7 @@ func Ask(ctx context.Context, address, pipeline string) Instance {
 	return i
 }
 
-// notOf says why the answer is not that of an instance of the pipeline; "" if it is.
+// notOf returns why the answer is not that of an instance of the pipeline; "" if it is.
 func notOf(pipeline string, build []*dto.Metric) string {
 	const ask = "; name the instances of this one with --metrics"
 	if len(build) == 0 {

@@ -24,7 +24,7 @@ type Flow struct {
 	Batches  []Batch  `json:"quarantined_batches"`
 	Shards   []Shard  `json:"shards"` // by partition
 	Lag      int64    `json:"lag"`    // of all shards
-	Tiers    []Tier   `json:"tiers"`  // in the order of their delays, then the former ones
+	Tiers    []Tier   `json:"tiers"`  // in the order of their delays, then the former tiers
 	// LagSince is the oldest timestamp among the next records of all partitions of the source. It is nil without a lag,
 	// and if it is unknown.
 	LagSince   *time.Time `json:"lag_since,omitempty"`
@@ -38,8 +38,8 @@ type Flow struct {
 type DeadLetters struct {
 	Pending   int        `json:"pending"`           // no operator has decided about them
 	Escalated int        `json:"escalated"`         // marked for a person's decision
-	Replaying int        `json:"replaying"`         // put back, and not finished
-	Oldest    *time.Time `json:"oldest,omitempty"`  // when the oldest of the pending and escalated ones died
+	Replaying int        `json:"replaying"`         // reinjected, and not finished
+	Oldest    *time.Time `json:"oldest,omitempty"`  // when the oldest pending or escalated record became a dead letter
 	Unknown   string     `json:"unknown,omitempty"` // why they could not be counted
 }
 
@@ -84,7 +84,7 @@ type Tier struct {
 	Former  bool   `json:"former,omitempty"` // not configured; the group drains its own records
 	// Due is when the first of the waiting records is due; nil if unknown.
 	Due    *time.Time `json:"next_due,omitempty"`
-	Unread bool       `json:"unread,omitempty"` // a former one of which the group has consumed nothing: it may be another pipeline's
+	Unread bool       `json:"unread,omitempty"` // a former tier of which the group has consumed nothing, so it may belong to another pipeline
 }
 
 // Instance is what one instance reports about itself.

@@ -175,7 +175,7 @@ func (c comparison) segment(t Topic, have observed) (Fault, bool) {
 		": every transaction writes to the topic, and a start has to read all that is not compacted yet")
 }
 
-// setting returns the fault of a setting: why, behind its value, and the command that gives it the wanted one.
+// setting returns the fault of a setting: the reason, after its value, and the command that sets the wanted value.
 func (c comparison) setting(kind FaultKind, t Topic, have observed, key, want, why string) (Fault, bool) {
 	return Fault{Kind: kind, Message: key + " is " + have.settings[key] + why, Fix: c.set(t, key, want)}, true
 }

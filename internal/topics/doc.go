@@ -1,10 +1,10 @@
-// Package topics knows which topics a pipeline needs and with which settings. It creates missing ones, and lists the
+// Package topics defines which topics a pipeline needs and with which settings. It creates missing ones, and lists the
 // faults of existing ones, each with the command that fixes it.
 //
 //	topic            partitions   clean-up   kept        why
 //	source           planned      owner's    owner's     the producer's own
-//	retry tiers      as source    delete     for ever    waiting records must survive a stopped consumer; the engine purges
-//	dlq              as source    delete     for ever    nobody has looked at a dead letter yet
+//	retry tiers      as source    delete     forever     waiting records must survive a stopped consumer; the engine purges
+//	dlq              as source    delete     forever     a dead letter waits for an operator
 //	output           planned      owner's    owner's     the user's own; it accepts what the source accepts
 //	state            as source    compact    -           waiting keys, versions and the checkpoint, by shard
 //	ledger           as source    delete     window      the last effective event of each key, as long as dedupe.window

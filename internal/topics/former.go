@@ -39,7 +39,7 @@ func (f Former) String() string {
 	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
 }
 
-// FindFormer returns the former tiers of a pipeline that the client may describe, by delay, and what waits in them.
+// FindFormer returns the former tiers of a pipeline that the client may describe, by delay, with their waiting records.
 func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
 	former, err := formerTiers(ctx, admin, c)
 	if err != nil {
@@ -118,8 +118,8 @@ func (b Backlog) Lag() (n int64) {
 	return n
 }
 
-// Backlogs returns the source first, then the tiers from the shortest, then former ones. It reads offsets only;
-// internal/verify looks at the records.
+// Backlogs returns the source first, then the tiers from the shortest, then the former tiers. It reads offsets only;
+// internal/verify reads the records.
 func Backlogs(ctx context.Context, admin *kadm.Client, cfg *config.Config, until kafka.Ends) ([]Backlog, error) {
 	former, err := formerTiers(ctx, admin, cfg)
 	if err != nil {

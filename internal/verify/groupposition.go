@@ -21,7 +21,7 @@ import (
 // groupPosition is the position of a group, by its commits and by the checkpoints of its memory.
 type groupPosition struct {
 	source      string
-	tiers       []string // configured and former ones, and further topics with commits of the group
+	tiers       []string // configured and former tiers, and further topics with commits of the group
 	ids         map[string]kadm.TopicID
 	commits     map[Spot]retrytopics.Commit
 	generations map[int32]Generation // of every partition of the source

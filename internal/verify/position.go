@@ -78,7 +78,7 @@ func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *part
 func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
 	lacks := s.lacks()
 	if lacks > 0 && split != nil && split.dead() {
-		lacks = 0 // all of its parts died separately
+		lacks = 0 // all of its parts have their own dead letters
 	}
 	switch {
 	case lacks > s.moves:
@@ -116,7 +116,7 @@ func (c *Counts) place(f fact, s sum) {
 		default:
 			c.Filtered++
 		}
-	default: // its parts died separately
+	default: // its parts have their own dead letters
 		c.DeadLettered++
 	}
 }

@@ -98,7 +98,7 @@ const (
 	Lost             Kind = "lost"                  // deleted from the source before the group had finished it
 	Duplicated       Kind = "duplicated"            // in the output more often than it was delivered
 	DeliveredAndDead Kind = "delivered_and_dead"    // in the output and in the DLQ, and no replay explains it
-	DeadTwice        Kind = "dead_twice"            // in the DLQ more often than it died
+	DeadTwice        Kind = "dead_twice"            // in the DLQ more often than the record failed
 	StillWaiting     Kind = "ended_and_waiting"     // it has an end, and also waits in a tier
 	Unfounded        Kind = "unfounded"             // the output or the DLQ names a source position that holds no record
 	Stranded         Kind = "stranded"              // waits in a topic that no running instance consumes
@@ -129,7 +129,7 @@ const (
 	Unreadable Reason = "unreadable" // an event of the trail is damaged
 	KeyUnknown Reason = "key"        // the proof of a replay names a key that verify does not have
 	Renamed    Reason = "renamed"    // records of another pipeline id name it
-	Recreated  Reason = "recreated"  // the source topic was re-created: records that name its positions may mean the former one
+	Recreated  Reason = "recreated"  // the source topic was re-created: records that name its positions may mean those of the previous topic
 )
 
 // Reasons lists every reason.
