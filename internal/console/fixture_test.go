@@ -102,11 +102,13 @@ func (d *desk) configure() *config.Config {
 func (d *desk) pipelineFile() string {
 	return fmt.Sprintf(`
 pipeline:
-  id: features
+  id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 metrics: { listen: "" }
+source: { topic: features, group: features }
+output: { topic: features.out }
 transform: { geometry: { source_crs: "%s", validity: %s } }
 `, strings.Join(d.broker.ListenAddrs(), ", "), cmp.Or(d.source, "EPSG:4326"), cmp.Or(d.repairs, "reject"))
 }

@@ -34,7 +34,7 @@ import (
 
 func TestPage_S4_6_says_that_no_instance_runs(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	says(t, d.get("/"), http.StatusOK, `<span class="badge attention">Not running</span>`, "no instance of features is running")
+	says(t, d.get("/"), http.StatusOK, `<span class="badge attention">Not running</span>`, "no instance of parcels is running")
 	d.broker.Close()
 	says(t, d.get("/"), http.StatusOK, "it is not known whether records flow", ">Not known<")
 }
@@ -126,7 +126,7 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	d.put(&kgo.Record{Topic: "features", Value: []byte("1"), Timestamp: start.Add(-90 * time.Second)}, &kgo.Record{Topic: "features", Partition: 1, Value: []byte("2"), Timestamp: start.Add(-time.Hour)},
 		&kgo.Record{Topic: "features", Partition: 1, Value: []byte("3"), Timestamp: start.Add(-2 * time.Hour)}) // it is not the next one
 	page = shown(d, "/", http.StatusOK)
-	expect.That(t, strings.Contains(page, "<dd>3 of features, 3,600 s behind</dd>") && !strings.Contains(page, "<dt>Instances</dt>"), "%s", page)
+	expect.That(t, strings.Contains(page, ">Lag</dt><dd>3 of features, 3,600 s behind</dd>") && !strings.Contains(page, "<dt>Instances</dt>"), "%s", page)
 	says(t, d.get("/letters/a"), http.StatusOK, `<dt>Deployed</dt><dd><span class="soft">no instance runs</span>`)
 	flow := read[FlowAnswer](d, "/api/flow").Flow
 	expect.That(t, flow.Lag == 3 && flow.LagSince.Equal(start.Add(-time.Hour)) && flow.Mapping != "" && len(flow.Members) == 0, "%+v", flow)
@@ -165,7 +165,7 @@ func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
 	d := newDesk(t)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
 	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=\"features\"} 1\n# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"<b>place\"} 1\n",
+		fmt.Fprint(w, "# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=\"parcels\"} 1\n# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"<b>place\"} 1\n",
 			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"<b>place\"} 1200\n")
 	}))
 	d.stop()

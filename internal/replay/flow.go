@@ -16,6 +16,7 @@ import (
 // use.
 type Flow struct {
 	status.Flow
+	Source  string `json:"source"`  // source topic
 	Mapping string `json:"mapping"` // fingerprint of the mapping in the pipeline file
 }
 
@@ -28,7 +29,7 @@ func (s *Service) Flow(ctx context.Context) (*Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := new(Flow)
+	out := &Flow{Source: s.cfg.Source.Topic}
 	if out.Mapping, err = s.dryRun.Fingerprint(); err != nil {
 		return nil, err
 	}
