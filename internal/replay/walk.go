@@ -42,6 +42,7 @@ type walk struct {
 	pull  func() (candidate, error, bool)
 	stop  func()
 	again *candidate // next returns it again; nil for most
+	err   error      // of the reader
 }
 
 // errStopped ends a reader when nobody wants further dead letters.
@@ -64,14 +65,16 @@ func startWalk(ctx context.Context, read reader) *walk {
 	return w
 }
 
-// next returns the next dead letter; more is false after the last.
+// next returns the next dead letter; more is false after the last. After an error it returns the same error.
 func (w *walk) next() (c candidate, more bool, err error) {
 	if w.again != nil {
 		c, w.again = *w.again, nil
 		return c, true, nil
 	}
-	c, err, more = w.pull()
-	return c, more, err
+	if w.err == nil {
+		c, w.err, more = w.pull()
+	}
+	return c, more, w.err
 }
 
 // back returns a dead letter to the walk, so that next returns it again.
