@@ -254,6 +254,20 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	expect.That(t, r.Job.State == control.JobDone && r.Job.Done == 3, "%+v", r.Job)
 }
 
+// An outcome of a dead letter that was not part of its replay does not count, and the overview warns of it.
+func TestReplays_S4_10_warnsOfForeignOutcomes(t *testing.T) {
+	d := newDesk(t, false)
+	id := "0-40-aaaaaaaa"
+	of := func(state deadletters.State, replayID string) *kgo.Record {
+		state.ID, state.ReplayID, state.At, state.By = id, replayID, time.Now(), "ana"
+		return state.Record("features.dlq-status", 0)
+	}
+	d.put(of(deadletters.State{Status: deadletters.Replaying, DLQ: header.Position{Topic: "features.dlq"}}, "r1"))
+	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "table").prints("r1").hides("warning")
+	d.put(of(deadletters.State{Status: deadletters.Reprocessed}, "r2"))
+	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "table").says("warning: 1 outcome not counted", "features.dlq-status/0/", id+" became reprocessed in replay r2, but it was replaying, last in replay \"r1\"")
+}
+
 // consume closes each letter that was put back until the test ends, as well says.
 func (d *desk) consume(well func(letter string) bool) {
 	d.t.Helper()

@@ -138,6 +138,8 @@ func TestAudience_S4_8_C4(t *testing.T) {
 	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics", "-o", "table", "--grace", "0s")
 	d.want(cli.ExitUsage, append(back, "--watch-group", "nobody")...)
 	expect.That(t, strings.Contains(d.err.String(), "there is no such consumer group") && len(d.read("payments")) == 0, "%s", &d.err)
+	d.want(cli.ExitUsage, append(back, "--wait")...).says("--wait needs --watch-group here: other software does not report which dead letters it has processed")
+	expect.Equal(t, len(d.read("payments")), 0, "put back")
 	commit("billing", 100) // it is ahead of whatever comes
 	d.want(cli.ExitDone, append(back, "--watch-group", "billing", "--replay-id", "r1")...).prints("consumed       1")
 	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "table")...).hides("reprocessed").prints(
