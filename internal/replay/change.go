@@ -102,11 +102,11 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c op
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	op, chosen, err := s.beginning(ctx, string(v), f, c)
+	op, chosen, err := s.startChange(ctx, string(v), f, c)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+	return s.change(ctx, op, chosen.positions, confirm, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 		return s.changed(op, v, st, l)
 	})
 }
@@ -152,12 +152,12 @@ func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, e
 // NewOperation returns an ID for a change that has not begun (see [operation.Call]).
 func (s *Service) NewOperation(word string) string { return operation.NewID(word, s.now()) }
 
-// beginning checks a call and its filter, chooses the dead letters and describes the operation.
-func (s *Service) beginning(ctx context.Context, word string, f deadletters.Filter, c operation.Call) (operation.Operation, *choice, error) {
+// startChange checks a call and its filter, selects the dead letters and describes the operation.
+func (s *Service) startChange(ctx context.Context, word string, f deadletters.Filter, c operation.Call) (operation.Operation, *selection, error) {
 	if err := cmp.Or(c.Check(), f.Check()); err != nil {
 		return operation.Operation{}, nil, err
 	}
-	chosen, err := s.choose(ctx, f)
+	chosen, err := s.selectBy(ctx, f)
 	if err != nil {
 		return operation.Operation{}, nil, err
 	}
@@ -228,13 +228,13 @@ type stager func(ctx context.Context, st *states.Table, l *deadletters.Letter) (
 // changing executes a change of chosen dead letters: discard, escalate, reopen, edit, undo.
 type changing struct {
 	execution
-	places []dlqPlace
-	stage  stager
-	result ChangeResult
+	positions []dlqPosition
+	stage     stager
+	result    ChangeResult
 }
 
 // change executes a change of chosen dead letters. A nil confirm accepts any number.
-func (s *Service) change(ctx context.Context, op operation.Operation, places []dlqPlace, confirm Confirm, stage stager) (ChangeResult, error) {
+func (s *Service) change(ctx context.Context, op operation.Operation, places []dlqPosition, confirm Confirm, stage stager) (ChangeResult, error) {
 	c := s.changing(op, places, stage)
 	if len(places) == 0 {
 		return c.result, nil
@@ -254,8 +254,8 @@ func (s *Service) change(ctx context.Context, op operation.Operation, places []d
 	return *r, err
 }
 
-func (s *Service) changing(op operation.Operation, places []dlqPlace, stage stager) *changing {
-	c := &changing{places: places, stage: stage, result: ChangeResult{Selected: len(places)}}
+func (s *Service) changing(op operation.Operation, places []dlqPosition, stage stager) *changing {
+	c := &changing{positions: places, stage: stage, result: ChangeResult{Selected: len(places)}}
 	c.execution = execution{service: s, op: op, task: c, letters: len(places)}
 	return c
 }
@@ -266,9 +266,9 @@ func (c *changing) start(_ context.Context, st *states.Table) (begun bool, err e
 }
 
 func (c *changing) rest() []reader {
-	places := c.places[c.settled:]
+	places := c.positions[c.settled:]
 	return []reader{func(ctx context.Context, fn func(candidate) error) error {
-		return c.service.letters(ctx, places, func(_ int, l *deadletters.Letter) error { return fn(candidate{letter: l}) })
+		return c.service.readEach(ctx, places, func(_ int, l *deadletters.Letter) error { return fn(candidate{letter: l}) })
 	}}
 }
 

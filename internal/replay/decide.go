@@ -70,11 +70,11 @@ func (r *replaying) decide(ctx context.Context, st *states.Table, of *candidate)
 	value := l.Content.Value
 	if r.service.alone {
 		if r.rewrite != nil {
-			if value, why, err = r.remadeAsPlanned(ctx, p, l); err != nil || why != "" {
+			if value, why, err = r.rewrittenAsPlanned(ctx, p, l); err != nil || why != "" {
 				return leave(why), err
 			}
 		}
-		if why, err = r.overtaken(ctx, p, l, &topic); err != nil || why != "" {
+		if why, err = r.newerThanPlanned(ctx, p, l, &topic); err != nil || why != "" {
 			return leave(why), err
 		}
 	}

@@ -54,11 +54,11 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 	if err := f.Check(); err != nil {
 		return err
 	}
-	chosen, err := s.choose(ctx, pendingUnlessNamed(f))
+	chosen, err := s.selectBy(ctx, pendingUnlessNamed(f))
 	if err != nil {
 		return err
 	}
-	return s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
+	return s.eachRead(ctx, chosen, func(_ int, l *deadletters.Letter) error {
 		e := s.edited(ctx, l, o, chosen.states)
 		if e.Why == "" {
 			verdict, _ := s.dryRun.Verdict(ctx, l, e.value)
@@ -72,13 +72,13 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 // DLQ record with the same ID, which counts from then on (docs/decisions/0021). One transaction writes the state, the
 // record and the audit event with both hashes. A dead letter that cannot be edited is left, with the reason.
 func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions) (ChangeResult, error) {
-	op, chosen, err := s.beginning(ctx, "edit", pendingUnlessNamed(f), o.Call)
+	op, chosen, err := s.startChange(ctx, "edit", pendingUnlessNamed(f), o.Call)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, o.Confirm, func(ctx context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+	return s.change(ctx, op, chosen.positions, o.Confirm, func(ctx context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 		chosen.states.ApplyReported(l)
-		if why := meanwhile(chosen.states, st, l.ID); why != "" {
+		if why := changedMeanwhile(chosen.states, st, l.ID); why != "" {
 			return leave(why), nil
 		}
 		e := s.edited(ctx, l, o, st)
@@ -89,9 +89,9 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	})
 }
 
-// meanwhile returns that a dead letter changed after the DLQ was read and before the other replayers were fenced: the
+// changedMeanwhile returns that a dead letter changed after the DLQ was read and before the other replayers were fenced: the
 // bytes that were read may not be its last ones.
-func meanwhile(before, now *states.Table, id string) string {
+func changedMeanwhile(before, now *states.Table, id string) string {
 	then, unread := before.Of(id)
 	state, why := now.Of(id)
 	if why = cmp.Or(unread, why); why == "" && !then.At.Equal(state.At) {

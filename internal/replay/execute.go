@@ -83,22 +83,22 @@ func (s *Service) Owns(p *plan.Plan) error {
 // replaying executes a plan.
 type replaying struct {
 	execution
-	plan     *plan.Plan
-	to       target.Destination
-	rewrite  *rewrite.Rewrite // nil does not change values
-	subject  bool             // the current transaction has compared the subject's latest schema with the plan
-	options  ExecuteOptions
-	watch    *watch // nil watches no group
-	consumed consumed
-	rate     ramp.Pace
-	result   Result
-	sessions int
-	wave     wave               // of the current session
-	outcomes *states.Counter    // of the current session
-	newer    *newer             // nil for a pipeline
-	failed   map[states.Key]int // dead letters that an earlier call of this replay put back and that failed, with their number of replays
-	heard    map[int32]int64    // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
-	sent     int                // dead letters of this replay that were put back, as far as the session knows
+	plan       *plan.Plan
+	to         target.Destination
+	rewrite    *rewrite.Rewrite // nil does not change values
+	subject    bool             // the current transaction has compared the subject's latest schema with the plan
+	options    ExecuteOptions
+	watch      *watch // nil watches no group
+	consumed   consumed
+	rate       ramp.Pace
+	result     Result
+	sessions   int
+	wave       wave               // of the current session
+	outcomes   *states.Counter    // of the current session
+	newer      *newerRecords      // nil for a pipeline
+	failed     map[states.Key]int // dead letters that an earlier call of this replay put back and that failed, with their number of replays
+	dlqOffsets map[int32]int64    // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
+	sent       int                // dead letters of this replay that were put back, as far as the session knows
 }
 
 func (r *replaying) start(ctx context.Context, st *states.Table) (begun bool, err error) {
@@ -107,9 +107,9 @@ func (r *replaying) start(ctx context.Context, st *states.Table) (begun bool, er
 	}
 	r.outcomes, r.wave, r.consumed = r.service.states.Count(r.plan.ID, st.Ends), wave{}, consumed{}
 	if r.service.alone {
-		r.newer = r.service.newerOf(st, r.plan.Seen)
+		r.newer = r.service.newerRecords(st, r.plan.Seen)
 	}
-	if err := r.hearEarlier(ctx, st); err != nil {
+	if err := r.readEarlierFailures(ctx, st); err != nil {
 		return false, err
 	}
 	r.earlier(st)

@@ -234,15 +234,15 @@ func (s *session) prepare(ctx context.Context, of limits) (*batch, error) {
 			break
 		}
 		b.looked++
-		if err := s.take(ctx, b, l); err != nil {
+		if err := s.decide(ctx, b, l); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
 }
 
-// take decides about one dead letter and adds it to a batch.
-func (s *session) take(ctx context.Context, b *batch, l candidate) error {
+// decide decides about one dead letter and adds it to a batch.
+func (s *session) decide(ctx context.Context, b *batch, l candidate) error {
 	do, err := s.task.decide(ctx, s.states, &l)
 	if err != nil {
 		return err
@@ -331,7 +331,7 @@ func (s *session) write(ctx context.Context, b *batch) error {
 		s.drop(b, refused)
 	}
 	if behind != nil {
-		s.ahead.err = s.again(ctx, behind)
+		s.ahead.err = s.decideAgain(ctx, behind)
 	}
 	return nil
 }
@@ -353,25 +353,25 @@ func (b *batch) forget(id string) {
 // revert reverts what the last prepared batch changed in the states.
 func (s *session) revert(b *batch) {
 	for _, d := range slices.Backward(b.staged) {
-		s.undecide(&d)
+		s.revertOne(&d)
 	}
 }
 
-// undecide reverts what the decision about one dead letter changed in the states.
-func (s *session) undecide(d *staged) {
+// revertOne reverts what the decision about one dead letter changed in the states.
+func (s *session) revertOne(d *staged) {
 	s.states.Set(d.Prev)
 	if d.Sends {
 		s.states.RemoveSent(&d.Next, d.sentBefore)
 	}
 }
 
-// again decides again about the dead letters of a reverted batch.
-func (s *session) again(ctx context.Context, b *batch) error {
+// decideAgain decides again about the dead letters of a reverted batch.
+func (s *session) decideAgain(ctx context.Context, b *batch) error {
 	before := b.staged
 	b.staged, b.bytes, b.sends = nil, 0, 0
 	for _, d := range before {
 		b.forget(d.Letter.ID)
-		if err := s.take(ctx, b, d.of); err != nil {
+		if err := s.decide(ctx, b, d.of); err != nil {
 			return err
 		}
 	}
@@ -387,7 +387,7 @@ func (s *session) drop(b *batch, refused *transaction.Change) {
 	}
 	l := refused.Letter // the deletion below moves what refused points to
 	i := slices.IndexFunc(b.staged, func(d staged) bool { return d.Letter == l })
-	s.undecide(&b.staged[i])
+	s.revertOne(&b.staged[i])
 	b.skips = append(b.skips, Skip{ID: l.ID, Why: why})
 	b.forget(l.ID)
 	b.staged = slices.Delete(b.staged, i, i+1)

@@ -60,12 +60,12 @@ func (r *replaying) gate(ctx context.Context) error {
 		r.nextWave(g)
 		return nil
 	}
-	return r.glance(ctx, g)
+	return r.judgeOpenWave(ctx, g)
 }
 
-// glance judges a wave that is still being sent, so that the replay stops as soon as too many dead letters failed
+// judgeOpenWave judges a wave that is still being sent, so that the replay stops as soon as too many dead letters failed
 // again.
-func (r *replaying) glance(ctx context.Context, g ramp.Ramp) error {
+func (r *replaying) judgeOpenWave(ctx context.Context, g ramp.Ramp) error {
 	if err := r.outcomes.Poll(ctx); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (r *replaying) wait(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.options.Wait || r.wave.sent > 0 && r.proved() {
+	if !r.options.Wait || r.wave.sent > 0 && r.groupPassed() {
 		return nil
 	}
 	r.wave = wave{number: r.wave.number, sent: r.sent}
@@ -99,7 +99,7 @@ func (r *replaying) wait(ctx context.Context) error {
 // await polls the outcomes until the consumer has finished the wave or too many dead letters failed again.
 func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
 	began := r.service.now()
-	quiet, heard := quiet{since: began, behind: -1}, heard{last: -1, since: began}
+	quiet, heard := graceWait{since: began, behind: -1}, consumerProgress{last: -1, since: began}
 	for {
 		if err := r.outcomes.Poll(ctx); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 		if r.service.alone {
 			over, err = r.passed(ctx, &quiet, now, size)
 		} else {
-			over, err = r.unheard(&heard, now, g, size)
+			over, err = r.gaveUpWaiting(&heard, now, g, size)
 		}
 		if over || err != nil {
 			return err
@@ -130,16 +130,16 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 	}
 }
 
-// heard is the last time at which the consumer finished a dead letter.
-type heard struct {
+// consumerProgress is the last time at which the consumer finished a dead letter.
+type consumerProgress struct {
 	last  int // number of finished dead letters at that time
 	since time.Time
 }
 
-// unheard reports whether the replay stops waiting for a wave whose remaining dead letters went to other software,
+// gaveUpWaiting reports whether the replay stops waiting for a wave whose remaining dead letters went to other software,
 // which reports failures but no successes. It returns a [*StopError] if the consumer finishes nothing for longer than
 // the patience.
-func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (over bool, err error) {
+func (r *replaying) gaveUpWaiting(h *consumerProgress, now time.Time, g ramp.Ramp, size int) (over bool, err error) {
 	finished, failed := r.sinceWave()
 	if r.job.PauseOrdered() || finished > h.last {
 		h.last, h.since = finished, now
@@ -158,16 +158,16 @@ func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (ove
 	return false, nil
 }
 
-// quiet measures the grace: the time in which no dead letter of a wave may die again. Only a DLQ without a pipeline
+// graceWait measures the grace: the time in which no dead letter of a wave may die again. Only a DLQ without a pipeline
 // has it.
-type quiet struct {
+type graceWait struct {
 	since  time.Time // when the watched group passed the wave; without a watched group, when the wave was sent
 	moved  time.Time // when the group last committed new offsets; zero before the first look
 	behind int64     // lag of the group at the last look; negative before the first look
 }
 
 // awaited returns what a wave waits for. It returns nil if a pipeline's consumer reports the outcomes.
-func (r *replaying) awaited(q *quiet) *Watched {
+func (r *replaying) awaited(q *graceWait) *Watched {
 	if !r.service.alone {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (r *replaying) awaited(q *quiet) *Watched {
 
 // passed reports whether a wave is over: the watched group has passed it, and not too many dead letters died again
 // within the grace.
-func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size int) (over bool, err error) {
+func (r *replaying) passed(ctx context.Context, q *graceWait, now time.Time, size int) (over bool, err error) {
 	behind, err := r.watch.behind(ctx)
 	if err != nil {
 		return false, err
@@ -198,7 +198,7 @@ func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size in
 	}
 	over = now.Sub(q.since) >= r.options.Grace
 	if over {
-		r.prove()
+		r.noteGroupPassed()
 	}
 	return over, nil
 }

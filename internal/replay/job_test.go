@@ -174,12 +174,12 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	w.t.Helper()
 	w.dieMany(inBatch + behind)
 	s := w.service()
-	chosen := must.Get(s.choose(w.ctx(), deadletters.Filter{}))(w.t)
+	chosen := must.Get(s.selectBy(w.ctx(), deadletters.Filter{}))(w.t)
 	op := must.Get(s.operation(string(Discard), ana("x"), deadletters.Filter{}))(w.t)
 	decided = new(int)
 	end := make(chan error, 1)
 	go func() {
-		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+		_, err := s.change(w.ctx(), op, chosen.positions, nil, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 			if *decided++; *decided == inBatch+1 { // of the batch that is prepared while the first is written
 				w.order(control.PauseJob, op.ID)
 				eventually.Until(w.ctx(), w.t, "the order is heard", func() (bool, string) {

@@ -82,7 +82,7 @@ func (s *session) waitWhilePaused(ctx context.Context, b *batch) error {
 		return nil
 	}
 	s.revert(b)
-	if err := s.again(ctx, b); err != nil {
+	if err := s.decideAgain(ctx, b); err != nil {
 		return fmt.Errorf("decide again after the pause: %w", err)
 	}
 	return nil

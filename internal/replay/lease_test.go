@@ -232,13 +232,13 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			}
 			began := len(w.operations())
 			selected := must.Get(v.Selection(deadletters.Filter{}))(t)
-			chosen := must.Get(s.choose(w.ctx(), selected))(t)
+			chosen := must.Get(s.selectBy(w.ctx(), selected))(t)
 			op := must.Get(s.operation(string(v), ana("why"), deadletters.Filter{}))(t)
 			stage := func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 				return s.changed(op, v, st, l)
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
-				run := s.changing(op, chosen.places, stage)
+				run := s.changing(op, chosen.positions, stage)
 				run.lease = s.jobs.NewLease(op)
 				run.job = run.lease.StartJob(op, run.letters)
 				must.Do(t, run.session(w.ctx()))

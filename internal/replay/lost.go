@@ -50,14 +50,14 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c operat
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	op, chosen, err := s.beginning(ctx, string(Reopen), f, c)
-	if err != nil || len(chosen.places) == 0 {
+	op, chosen, err := s.startChange(ctx, string(Reopen), f, c)
+	if err != nil || len(chosen.positions) == 0 {
 		return ChangeResult{}, err
 	}
 	if err := s.finished(ctx); err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
+	return s.change(ctx, op, chosen.positions, confirm, func(_ context.Context, st *states.Table, l *deadletters.Letter) (decision, error) {
 		return s.reopenedLost(op, chosen.states, st, l)
 	})
 }

@@ -61,14 +61,14 @@ func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOpti
 
 // planning contains the chosen dead letters of a plan and the facts that decide about them.
 type planning struct {
-	*choice
+	*selection
 	head       plan.Head
 	to         target.Destination
 	letters    []planned     // by place
 	duplicates map[int]int   // by place of a dead letter that can go back: place of the dead letter with the same content that goes back instead (see duplicatesOf)
 	ids        states.IDList // of dead letters that can go back
-	newest     *newest
-	newer      *newer // nil for a pipeline
+	applied    *appliedVersions
+	newer      *newerRecords // nil for a pipeline
 	ages       ages
 	rewrite    *rewrite.Rewrite // nil leaves values unchanged
 }
@@ -99,7 +99,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	}
 	passedOver := len(f.Statuses) == 0 && len(f.IDs) == 0
 	f = pendingUnlessNamed(f)
-	if err := s.find(ctx, p, f); err != nil {
+	if err := s.selectLetters(ctx, p, f); err != nil {
 		return nil, err
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
@@ -115,9 +115,9 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	}
 	if s.alone {
 		p.head.MaxReplays = to.Origins.MaxReplays
-		p.head.Seen, p.head.Doubt, err = s.seeNewer(ctx, p)
+		p.head.Seen, p.head.Doubt, err = s.readNewer(ctx, p)
 	} else {
-		p.head.Doubt = p.newest.doubt
+		p.head.Doubt = p.applied.doubt
 		p.head.Mapping, err = s.dryRun.Fingerprint()
 	}
 	return p, err
@@ -132,13 +132,13 @@ func pendingUnlessNamed(f deadletters.Filter) deadletters.Filter {
 	return f
 }
 
-// find chooses the dead letters of a plan and marks those that can go back.
-func (s *Service) find(ctx context.Context, p *planning, f deadletters.Filter) (err error) {
-	if p.choice, err = s.choose(ctx, f); err != nil {
+// selectLetters selects the dead letters of a plan and marks those that can go back.
+func (s *Service) selectLetters(ctx context.Context, p *planning, f deadletters.Filter) (err error) {
+	if p.selection, err = s.selectBy(ctx, f); err != nil {
 		return err
 	}
-	p.letters = make([]planned, len(p.places))
-	err = s.known(ctx, p.choice, func(n int, l *deadletters.Letter) error {
+	p.letters = make([]planned, len(p.positions))
+	err = s.eachRead(ctx, p.selection, func(n int, l *deadletters.Letter) error {
 		_, why := s.target(ctx, l, p.to, p.states)
 		p.mark(n, l, why == "")
 		return nil
@@ -147,7 +147,7 @@ func (s *Service) find(ctx context.Context, p *planning, f deadletters.Filter) (
 		return err
 	}
 	p.duplicates = duplicatesOf(p.letters)
-	p.newest, err = s.newestFor(ctx, p.keys(), p.to.Elsewhere)
+	p.applied, err = s.appliedVersions(ctx, p.keys(), p.to.Elsewhere)
 	return err
 }
 
@@ -165,7 +165,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
-	return s.letters(ctx, p.places, func(n int, l *deadletters.Letter) (err error) {
+	return s.readEach(ctx, p.positions, func(n int, l *deadletters.Letter) (err error) {
 		if l == nil {
 			return nil // retention deleted it since it was chosen
 		}
@@ -206,9 +206,9 @@ func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l
 	if p.head.To != "" {
 		return
 	}
-	line.Today.Superseded = line.Today.Passes && p.newest.than(l, tried)
+	line.Today.Superseded = line.Today.Passes && p.applied.supersedes(l, tried)
 	if p.head.Force != "" {
-		p.newest.force(line, l, tried)
+		p.applied.judgeForced(line, l, tried)
 	}
 }
 
@@ -266,9 +266,9 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *states.Table) stri
 		return why
 	}
 	if !state.Status.CanBecome(deadletters.Replaying) {
-		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), wayBack(state))
+		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), nextStep(state))
 	}
-	if why := s.unheld(l); why != "" {
+	if why := s.missingValue(l); why != "" {
 		return why
 	}
 	source, known := l.Source()
@@ -289,8 +289,8 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *states.Table) stri
 	return ""
 }
 
-// unheld returns why the value of a dead letter is not available for a replay, or "".
-func (s *Service) unheld(l *deadletters.Letter) string {
+// missingValue returns why the value of a dead letter is not available for a replay, or "".
+func (s *Service) missingValue(l *deadletters.Letter) string {
 	const way = ": raise source.max_record_bytes and make a new plan, or write the value to a file with replayer show %s --out FILE"
 	switch p := l.Pointer; {
 	case l.TooLarge != "":
@@ -307,8 +307,8 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 	return ""
 }
 
-// wayBack returns what an operator can do about a dead letter that cannot be replayed because of its state.
-func wayBack(state deadletters.State) string {
+// nextStep returns what an operator can do about a dead letter that cannot be replayed because of its state.
+func nextStep(state deadletters.State) string {
 	switch {
 	case state.Destination != "":
 		return "; it was put back into " + state.Destination + " already; after replayer reopen --including-put-back, a replay sends it a second time"

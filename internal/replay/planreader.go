@@ -29,21 +29,21 @@ func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	s := r.service
 	return func(ctx context.Context, fn func(candidate) error) error {
 		var of candidate
-		places := func(yield func(dlqPlace, error) bool) {
+		places := func(yield func(dlqPosition, error) bool) {
 			for line, err := range r.unsettled(settled, some) {
 				if err != nil {
-					yield(dlqPlace{}, err)
+					yield(dlqPosition{}, err)
 					return
 				}
 				of = candidate{plan: line}
-				if !yield(dlqPlace{line.Offset, line.Partition}, nil) {
+				if !yield(dlqPosition{line.Offset, line.Partition}, nil) {
 					return
 				}
 			}
 		}
-		return s.lettersAt(ctx, r.plan.Spans, places, func(l *deadletters.Letter) (err error) {
+		return s.readAt(ctx, r.plan.Spans, places, func(l *deadletters.Letter) (err error) {
 			of.letter = l
-			if l != nil && of.plan.Do == plan.Reinject && s.unheld(l) == "" {
+			if l != nil && of.plan.Do == plan.Reinject && s.missingValue(l) == "" {
 				if of.lost, err = deadletters.FetchOriginal(ctx, s.client, l, s.maxValue()); err != nil {
 					return err
 				}

@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// remadeAsPlanned returns the value in the plan, or why the rewrite now returns a different one.
-func (r *replaying) remadeAsPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter) (value []byte, why string, err error) {
+// rewrittenAsPlanned returns the value in the plan, or why the rewrite now returns a different one.
+func (r *replaying) rewrittenAsPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter) (value []byte, why string, err error) {
 	if err := r.checkSubject(ctx); err != nil {
 		return nil, "", err
 	}

@@ -34,11 +34,11 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 	var offsets kadm.Offsets
 	offsets.AddOffset("features.dlq", 0, 3, -1)
 	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
-	places := []dlqPlace{{1, 0}, {3, 0}, {4, 0}, {many - 2, 0}, {many - 1, 0}, {1, 2}}
+	places := []dlqPosition{{1, 0}, {3, 0}, {4, 0}, {many - 2, 0}, {many - 1, 0}, {1, 2}}
 	want := []string{"gone", "0-3-aaaaaaaa", "0-4-aaaaaaaa", fmt.Sprintf("0-%d-aaaaaaaa", many-2), fmt.Sprintf("0-%d-aaaaaaaa", many-1), "2-1-aaaaaaaa"}
 	var got []string
 	s := w.service()
-	err := s.letters(w.ctx(), places, func(n int, l *deadletters.Letter) error {
+	err := s.readEach(w.ctx(), places, func(n int, l *deadletters.Letter) error {
 		id := "gone"
 		if l != nil {
 			id = l.ID
@@ -50,8 +50,8 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 	expect.That(t, err == nil && slices.Equal(got, want), "%v\nwant %v, %v", got, want, err)
 	// A plan can name a partition that there is not.
 	visited := 0
-	nowhere := func(yield func(dlqPlace, error) bool) { yield(dlqPlace{0, 9}, nil) }
-	err = s.lettersAt(w.ctx(), map[int32]kafka.Span{}, nowhere, func(l *deadletters.Letter) error {
+	nowhere := func(yield func(dlqPosition, error) bool) { yield(dlqPosition{0, 9}, nil) }
+	err = s.readAt(w.ctx(), map[int32]kafka.Span{}, nowhere, func(l *deadletters.Letter) error {
 		visited++
 		return nil
 	})

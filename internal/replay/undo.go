@@ -38,7 +38,7 @@ func (s *Service) Undo(ctx context.Context, operationID string, c operation.Call
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	result, err := s.change(ctx, u.op, chosen.places, confirm, u.reverse)
+	result, err := s.change(ctx, u.op, chosen.positions, confirm, u.reverse)
 	if err == nil {
 		u.countGone(&result)
 	}
@@ -51,8 +51,8 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	result := ChangeResult{Selected: len(chosen.places)}
-	err = s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
+	result := ChangeResult{Selected: len(chosen.positions)}
+	err = s.eachRead(ctx, chosen, func(_ int, l *deadletters.Letter) error {
 		do, err := u.reverse(ctx, chosen.states, l)
 		switch {
 		case err != nil:
@@ -69,7 +69,7 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 }
 
 // undoing finds the dead letters of an operation.
-func (s *Service) undoing(ctx context.Context, operationID string, c operation.Call) (*undoing, *choice, error) {
+func (s *Service) undoing(ctx context.Context, operationID string, c operation.Call) (*undoing, *selection, error) {
 	op, err := s.operation("undo", c, deadletters.Filter{})
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 	if err != nil {
 		return nil, nil, err
 	}
-	chosen, err := s.chooseOf(ctx, st, deadletters.Filter{}, func(id string) bool {
+	chosen, err := s.selectSome(ctx, st, deadletters.Filter{}, func(id string) bool {
 		_, of := u.acts[states.KeyOf(id)]
 		return of
 	})

@@ -167,8 +167,8 @@ func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
 		"a newer event":          {header.Version{Number: 11, Offset: 30}, true},
 		"a later one of its age": {header.Version{Number: 10, Offset: 90}, true},
 	} {
-		n := &newest{applied: map[idempotency.KeyHash]statetopic.Latest{l.KeyHash(): {Version: c.newest}}}
-		expect.Equal(t, n.than(l, pipeline.Tried{Version: &own}), c.older, name, "superseded")
+		n := &appliedVersions{applied: map[idempotency.KeyHash]statetopic.Latest{l.KeyHash(): {Version: c.newest}}}
+		expect.Equal(t, n.supersedes(l, pipeline.Tried{Version: &own}), c.older, name, "superseded")
 	}
 }
 

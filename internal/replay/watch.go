@@ -145,16 +145,16 @@ type consumed struct {
 	sent    int // put back
 }
 
-// prove notes that the watched group has passed all records and the grace is over.
-func (r *replaying) prove() {
+// noteGroupPassed stores that the watched group has passed all records and the grace is over.
+func (r *replaying) noteGroupPassed() {
 	if r.watch != nil {
 		failed := r.outcomes.Counts.FailedAgain
 		r.consumed = consumed{letters: max(r.sent-failed, 0), failed: failed, sent: r.sent}
 	}
 }
 
-// proved reports whether nothing was put back since the watched group passed all records.
-func (r *replaying) proved() bool { return r.watch != nil && r.consumed.sent == r.sent }
+// groupPassed reports whether nothing was put back since the watched group passed all records.
+func (r *replaying) groupPassed() bool { return r.watch != nil && r.consumed.sent == r.sent }
 
 // watched returns the progress of the watched group for the job's record. A dead letter that died again after the
 // group passed it is not consumed.

@@ -15,9 +15,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// newer finds newer records for the keys of dead letters of a DLQ without a pipeline: a value in a compacted topic,
+// newerRecords finds newer records for the keys of dead letters of a DLQ without a pipeline: a value in a compacted topic,
 // or another dead letter. It is for one goroutine at a time.
-type newer struct {
+type newerRecords struct {
 	client  *kgo.Client
 	states  *states.Table
 	values  target.Newest
@@ -25,21 +25,21 @@ type newer struct {
 	planned map[states.SentKey]int64 // youngest offset among the dead letters of the plan being made
 }
 
-// newerOf returns a newer. seen contains the offsets up to which compacted topics were read before.
-func (s *Service) newerOf(st *states.Table, seen map[string]map[int32]int64) *newer {
+// newerRecords returns a finder of newer records. seen contains the offsets up to which compacted topics were read before.
+func (s *Service) newerRecords(st *states.Table, seen map[string]map[int32]int64) *newerRecords {
 	wrote := func(r *kgo.Record) bool { return st.Wrote(s.cfg.Topics.DLQ, r) }
-	return &newer{client: s.client, states: st, values: target.Newest{Ends: seen, Ignore: wrote}, fresh: map[string]bool{}, planned: map[states.SentKey]int64{}}
+	return &newerRecords{client: s.client, states: st, values: target.Newest{Ends: seen, Ignore: wrote}, fresh: map[string]bool{}, planned: map[states.SentKey]int64{}}
 }
 
 // expire makes the next lookup read each topic again.
-func (n *newer) expire() {
+func (n *newerRecords) expire() {
 	if n != nil {
 		clear(n.fresh)
 	}
 }
 
 // read reads the new records of a compacted topic, unless the topic is fresh.
-func (n *newer) read(ctx context.Context, topic string) error {
+func (n *newerRecords) read(ctx context.Context, topic string) error {
 	if n.fresh[topic] {
 		return nil
 	}
@@ -50,9 +50,9 @@ func (n *newer) read(ctx context.Context, topic string) error {
 	return nil
 }
 
-// value reports whether a compacted topic has a newer value of the dead letter's key than the record at a position.
+// hasNewerValue reports whether a compacted topic has a newer value of the dead letter's key than the record at a position.
 // The zero position is unknown.
-func (n *newer) value(l *deadletters.Letter, t *target.Topic, from header.Position) bool {
+func (n *newerRecords) hasNewerValue(l *deadletters.Letter, t *target.Topic, from header.Position) bool {
 	return t.Compacted && l.Keyed() && n.values.Than(t.Name, l.KeyHash(), from, l.Control.SourceTimestamp)
 }
 
@@ -89,29 +89,29 @@ func positionOf(l *deadletters.Letter) header.Position {
 }
 
 // sentKey returns the sentKey of a dead letter that goes to a topic. ok is false if the dead letter has no order.
-func (n *newer) sentKey(l *deadletters.Letter, to string) (key states.SentKey, offset int64, ok bool) {
+func (n *newerRecords) sentKey(l *deadletters.Letter, to string) (key states.SentKey, offset int64, ok bool) {
 	source, known := l.Source()
 	key = n.states.SentKey(to, source, l.KeyHash())
 	return key, source.Offset, known && l.Keyed()
 }
 
-// letters reports whether a younger dead letter of the key was put back into the topic, and whether one goes back
+// youngerSent reports whether a younger dead letter of the key was put back into the topic, and whether one goes back
 // earlier in the plan being made.
-func (n *newer) letters(l *deadletters.Letter, to string) (sent, planned bool) {
+func (n *newerRecords) youngerSent(l *deadletters.Letter, to string) (sent, planned bool) {
 	key, offset, ok := n.sentKey(l, to)
 	return ok && n.states.SentAfter(key, offset), ok && n.planned[key] > offset
 }
 
-func (n *newer) plan(l *deadletters.Letter, to string) {
+func (n *newerRecords) addPlanned(l *deadletters.Letter, to string) {
 	if key, offset, ok := n.sentKey(l, to); ok {
 		n.planned[key] = max(n.planned[key], offset)
 	}
 }
 
-// seeNewer reads the compacted topics that the dead letters of a plan go to, in a DLQ without a pipeline. It returns
+// readNewer reads the compacted topics that the dead letters of a plan go to, in a DLQ without a pipeline. It returns
 // the offsets up to which it read. In a forced plan, a topic that cannot be read becomes a doubt instead of an error.
-func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]map[int32]int64, doubt string, err error) {
-	p.newer = s.newerOf(p.states, nil)
+func (s *Service) readNewer(ctx context.Context, p *planning) (seen map[string]map[int32]int64, doubt string, err error) {
+	p.newer = s.newerRecords(p.states, nil)
 	p.newer.values.Keys = p.keys()
 	doubt = p.to.Origins.Doubt()
 	for _, topic := range p.to.Origins.Compacted() {
@@ -126,10 +126,10 @@ func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]ma
 	return p.newer.values.Ends, doubt, nil
 }
 
-// order sets in the line of a plan what newer records of the key mean for the dead letter.
-func (n *newer) order(line *plan.Letter, l *deadletters.Letter, t *target.Topic, force bool) {
-	value := n.value(l, t, positionOf(l))
-	sent, planned := n.letters(l, t.Name)
+// judgeOrder sets in the line of a plan what newer records of the key mean for the dead letter.
+func (n *newerRecords) judgeOrder(line *plan.Letter, l *deadletters.Letter, t *target.Topic, force bool) {
+	value := n.hasNewerValue(l, t, positionOf(l))
+	sent, planned := n.youngerSent(l, t.Name)
 	switch {
 	case t.Compacted && planned:
 		line.Leave(fmt.Sprintf("topic %s is compacted, and a younger dead letter of its key goes back there before it", t.Name))
@@ -155,7 +155,7 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 		p.judgeDuplicate(line, l, &t, n)
 		return
 	}
-	p.newer.order(line, l, &t, p.head.Force != "")
+	p.newer.judgeOrder(line, l, &t, p.head.Force != "")
 	if line.Do != plan.Reinject {
 		return
 	}
@@ -164,7 +164,7 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 		return
 	}
 	if p.ages.mixed { // otherwise none follows a younger one, and a million keys need no memory
-		p.newer.plan(l, t.Name)
+		p.newer.addPlanned(l, t.Name)
 	}
 }
 
@@ -176,14 +176,14 @@ func (p *planning) judgeDuplicate(line *plan.Letter, l *deadletters.Letter, t *t
 	}
 	from := l.Control.Source
 	from.Offset = p.letters[other].source
-	if p.newer.value(l, t, from) {
+	if p.newer.hasNewerValue(l, t, from) {
 		line.Leave(hides(t.Name))
 	}
 }
 
-// overtaken returns why a dead letter of the plan does not go back now: a newer record of its key arrived since. It
+// newerThanPlanned returns why a dead letter of the plan does not go back now: a newer record of its key arrived since. It
 // does not see records that arrive while a transaction is prepared and written, since Kafka has no conditional write.
-func (r *replaying) overtaken(ctx context.Context, p *plan.Letter, l *deadletters.Letter, t *target.Topic) (why string, err error) {
+func (r *replaying) newerThanPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter, t *target.Topic) (why string, err error) {
 	if p.Force {
 		return "", nil
 	}
@@ -196,9 +196,9 @@ func (r *replaying) overtaken(ctx context.Context, p *plan.Letter, l *deadletter
 			return "", err
 		}
 	}
-	sent, _ := r.newer.letters(l, t.Name)
+	sent, _ := r.newer.youngerSent(l, t.Name)
 	switch {
-	case r.newer.value(l, t, positionOf(l)), sent && t.Compacted:
+	case r.newer.hasNewerValue(l, t, positionOf(l)), sent && t.Compacted:
 		return hides(t.Name) + ". The plan is older than this value: make a new plan", nil
 	case sent && !p.Reversed:
 		return fmt.Sprintf("a younger dead letter of its key was put back into %s since the plan was made: make a new plan", t.Name), nil

@@ -8,12 +8,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
-// hearEarlier reads from the DLQ which dead letters of earlier calls of the replay have died again. Those failed in
+// readEarlierFailures reads from the DLQ which dead letters of earlier calls of the replay have died again. Those failed in
 // the earlier calls. Dead letters that die later count as failed in this call, whichever session reads them.
-func (r *replaying) hearEarlier(ctx context.Context, st *states.Table) error {
-	if since, has := st.ForeignSince(r.plan.ID); has && (r.sessions == 0 || r.heard != nil) {
+func (r *replaying) readEarlierFailures(ctx context.Context, st *states.Table) error {
+	if since, has := st.ForeignSince(r.plan.ID); has && (r.sessions == 0 || r.dlqOffsets != nil) {
 		next, err := r.service.states.Failures(ctx, r.plan.ID, nil, since, func(l *deadletters.Letter) {
-			if r.sessions == 0 || l.DLQ.Offset < r.heard[l.DLQ.Partition] {
+			if r.sessions == 0 || l.DLQ.Offset < r.dlqOffsets[l.DLQ.Partition] {
 				st.ApplyReported(l)
 			}
 		})
@@ -21,10 +21,10 @@ func (r *replaying) hearEarlier(ctx context.Context, st *states.Table) error {
 			return err
 		}
 		if r.sessions == 0 {
-			r.heard = next
+			r.dlqOffsets = next
 		}
 	}
-	r.outcomes.Foreign.Next = maps.Clone(r.heard)
+	r.outcomes.Foreign.Next = maps.Clone(r.dlqOffsets)
 	return nil
 }
 

@@ -19,22 +19,22 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// newest has the newest applied event of each key of the dead letters, read from the topics in which the consumer
+// appliedVersions has the newest applied event of each key of the dead letters, read from the topics in which the consumer
 // keeps it. The consumer closes an older dead letter as superseded: ordering latest does so for all records, strict
 // for replays. Neither knows a later event that the consumer has not read yet.
-type newest struct {
+type appliedVersions struct {
 	applied map[idempotency.KeyHash]statetopic.Latest
 	forced  map[idempotency.KeyHash]header.Version // versions of the dead letters that the plan being made forces
 	doubt   string                                 // why a part could not be read; "" if everything was read
 }
 
-// newestFor reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest event
+// appliedVersions reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest event
 // since that record died. If source offsets order events, this is enough, since earlier events are older. If a
 // version field orders events, a newer event can have come first; the state topic then has the newest version of
 // every key, and the ledger has the events applied within the dedupe window. Dead letters that go to another topic
 // have no version guard.
-func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to string) (*newest, error) {
-	n := &newest{applied: map[idempotency.KeyHash]statetopic.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
+func (s *Service) appliedVersions(ctx context.Context, keys []idempotency.KeyHash, to string) (*appliedVersions, error) {
+	n := &appliedVersions{applied: map[idempotency.KeyHash]statetopic.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
 		return n, nil
 	}
@@ -43,21 +43,21 @@ func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to 
 	if versioned {
 		state.scale, state.kept = statetopic.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
 	}
-	err := s.scanKnown(ctx, s.cfg.Topics.State, n, state.add)
+	err := s.scanMemory(ctx, s.cfg.Topics.State, n, state.add)
 	for key, known := range state.lasting {
-		n.join(key, known)
+		n.merge(key, known)
 	}
 	if window := s.cfg.Dedupe.Window.Std(); err == nil && versioned && window > 0 {
 		ledger := ledger{keys: keys, since: s.now().Add(-window), last: map[idempotency.KeyHash]header.Version{}}
-		if err = s.scanKnown(ctx, s.cfg.Topics.Ledger, n, ledger.add); err == nil {
-			n.merge(ledger.last)
+		if err = s.scanMemory(ctx, s.cfg.Topics.Ledger, n, ledger.add); err == nil {
+			n.mergeLedger(ledger.last)
 		}
 	}
 	return n, err
 }
 
-// scanKnown reads a topic of the consumer. If the topic does not exist, it notes a doubt.
-func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add func(*kgo.Record) error) error {
+// scanMemory reads a topic of the consumer. If the topic does not exist, it stores a doubt.
+func (s *Service) scanMemory(ctx context.Context, topic string, n *appliedVersions, add func(*kgo.Record) error) error {
 	spans, err := kafka.Spans(ctx, s.client, topic)
 	if errors.Is(err, kafka.ErrNoTopic) {
 		n.doubt = "there is no topic " + topic
@@ -80,7 +80,7 @@ type stateReader struct {
 	scale   statetopic.Scale
 	kept    bool // the pipeline keeps versions
 	lasting map[idempotency.KeyHash]statetopic.Latest
-	n       *newest // receives the states
+	n       *appliedVersions // receives the states
 }
 
 func (s *stateReader) add(r *kgo.Record) error {
@@ -103,17 +103,17 @@ func (s *stateReader) add(r *kgo.Record) error {
 	return nil
 }
 
-// join merges what another topic says about a key.
-func (n *newest) join(key idempotency.KeyHash, more statetopic.Latest) {
+// merge merges what another topic says about a key.
+func (n *appliedVersions) merge(key idempotency.KeyHash, more statetopic.Latest) {
 	if known, ok := n.applied[key]; ok {
 		more = more.Join(known)
 	}
 	n.applied[key] = more
 }
 
-func (n *newest) merge(last map[idempotency.KeyHash]header.Version) {
+func (n *appliedVersions) mergeLedger(last map[idempotency.KeyHash]header.Version) {
 	for key, v := range last {
-		n.join(key, statetopic.Latest{Version: v})
+		n.merge(key, statetopic.Latest{Version: v})
 	}
 }
 
@@ -155,8 +155,8 @@ func (p *planning) keys() []idempotency.KeyHash {
 	return slices.Compact(keys)
 }
 
-// than reports whether an event newer than the dead letter was applied for its key.
-func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
+// supersedes reports whether an event newer than the dead letter was applied for its key.
+func (n *appliedVersions) supersedes(l *deadletters.Letter, tried pipeline.Tried) bool {
 	newest, ok := n.applied[l.KeyHash()]
 	return ok && l.Keyed() && newest.Outdates(versionOf(l, tried, newest.Version))
 }
@@ -174,10 +174,10 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Versio
 	return l.Control.Compared(v, &newest)
 }
 
-// force decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead letter of
+// judgeForced decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead letter of
 // the same key goes back earlier in the plan: among dead letters the newest wins. A dead letter without a key needs
 // no force, since no version guard holds it.
-func (n *newest) force(line *plan.Letter, l *deadletters.Letter, tried pipeline.Tried) {
+func (n *appliedVersions) judgeForced(line *plan.Letter, l *deadletters.Letter, tried pipeline.Tried) {
 	if !l.Keyed() {
 		return
 	}

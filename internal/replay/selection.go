@@ -13,64 +13,64 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
-// choice is the result of a filter: the last DLQ record of each selected dead letter. The index chooses. The states
+// selection is the result of a filter: the last DLQ record of each selected dead letter. The index chooses. The states
 // decide what may be done with a dead letter; for an execution, the states as of the fencing.
-type choice struct {
-	states *states.Table
-	index  *dlqindex.DLQ // as of the choice
-	places []dlqPlace    // in the order of the DLQ
+type selection struct {
+	states    *states.Table
+	index     *dlqindex.DLQ // as of the choice
+	positions []dlqPosition // in the order of the DLQ
 }
 
-// dlqPlace is the position of a record in the DLQ.
-type dlqPlace struct {
+// dlqPosition is the position of a record in the DLQ.
+type dlqPosition struct {
 	offset    int64
 	partition int32
 }
 
-func (p dlqPlace) before(l *deadletters.Letter) bool {
+func (p dlqPosition) before(l *deadletters.Letter) bool {
 	return p.partition < l.DLQ.Partition || p.partition == l.DLQ.Partition && p.offset < l.DLQ.Offset
 }
 
-func (p dlqPlace) is(l *deadletters.Letter) bool {
+func (p dlqPosition) is(l *deadletters.Letter) bool {
 	return p.partition == l.DLQ.Partition && p.offset == l.DLQ.Offset
 }
 
-// choose chooses dead letters. It reads the states first, so that a dead letter that is replayed meanwhile has its
+// selectBy selects dead letters by a filter. It reads the states first, so that a dead letter that is replayed meanwhile has its
 // earlier state, and never counts as pending with a later record.
-func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
+func (s *Service) selectBy(ctx context.Context, f deadletters.Filter) (*selection, error) {
 	st, err := s.states.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.chooseOf(ctx, st, f, func(string) bool { return true })
+	return s.selectSome(ctx, st, f, func(string) bool { return true })
 }
 
-// chooseOf is choose with states that were read before. It keeps the selected dead letters for which some returns
+// selectSome is selectBy with states that were read before. It keeps the selected dead letters for which some returns
 // true.
-func (s *Service) chooseOf(ctx context.Context, st *states.Table, f deadletters.Filter, some func(id string) bool) (*choice, error) {
+func (s *Service) selectSome(ctx context.Context, st *states.Table, f deadletters.Filter, some func(id string) bool) (*selection, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{states: st}
+	c := &selection{states: st}
 	if c.index, err = index.Fresh(ctx); err != nil {
 		return nil, err
 	}
 	err = c.index.Places(ctx, dlqindex.Query{Filter: f}, func(id string, partition int32, offset int64) {
 		if some(id) {
-			c.places = append(c.places, dlqPlace{offset, partition})
+			c.positions = append(c.positions, dlqPosition{offset, partition})
 		}
 	})
-	slices.SortFunc(c.places, func(a, b dlqPlace) int {
+	slices.SortFunc(c.positions, func(a, b dlqPosition) int {
 		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
 	})
 	return c, err
 }
 
-// known calls fn for each chosen dead letter whose record exists, after the states have the outcome that the record
+// eachRead calls fn for each chosen dead letter whose record exists, after the states have the outcome that the record
 // reports.
-func (s *Service) known(ctx context.Context, c *choice, fn func(n int, l *deadletters.Letter) error) error {
-	return s.letters(ctx, c.places, func(n int, l *deadletters.Letter) error {
+func (s *Service) eachRead(ctx context.Context, c *selection, fn func(n int, l *deadletters.Letter) error) error {
+	return s.readEach(ctx, c.positions, func(n int, l *deadletters.Letter) error {
 		if l == nil {
 			return nil
 		}
@@ -79,9 +79,9 @@ func (s *Service) known(ctx context.Context, c *choice, fn func(n int, l *deadle
 	})
 }
 
-// letters calls fn for each chosen dead letter in the order of the DLQ, with its index among the places. The letter
+// readEach calls fn for each chosen dead letter in the order of the DLQ, with its index among the positions. The letter
 // is nil if its record is gone.
-func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int, l *deadletters.Letter) error) error {
+func (s *Service) readEach(ctx context.Context, places []dlqPosition, fn func(n int, l *deadletters.Letter) error) error {
 	spans := map[int32]kafka.Span{}
 	for _, at := range places {
 		span, known := spans[at.partition]
@@ -91,7 +91,7 @@ func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int,
 		spans[at.partition] = kafka.Span{Start: span.Start, End: at.offset + 1}
 	}
 	n := 0
-	each := func(yield func(dlqPlace, error) bool) {
+	each := func(yield func(dlqPosition, error) bool) {
 		for i, at := range places {
 			n = i
 			if !yield(at, nil) {
@@ -99,7 +99,7 @@ func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int,
 			}
 		}
 	}
-	return s.lettersAt(ctx, spans, each, func(l *deadletters.Letter) error { return fn(n, l) })
+	return s.readAt(ctx, spans, each, func(l *deadletters.Letter) error { return fn(n, l) })
 }
 
 // wideGap is the number of offsets between two places from which on they are skipped by another fetch. One fetch
@@ -109,9 +109,9 @@ const wideGap = 10_000
 // errWideGap ends a scan before a wide gap.
 var errWideGap = errors.New("the next place is far away")
 
-// lettersAt calls fn for each place with the dead letter there; nil if its record is gone. The places are in the
-// order of the DLQ and within spans. lettersAt asks for the next place after fn has returned.
-func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, places iter.Seq2[dlqPlace, error], fn func(*deadletters.Letter) error) error {
+// readAt calls fn for each position with the dead letter there; nil if its record is gone. The positions are in the
+// order of the DLQ and within spans. readAt asks for the next position after fn has returned.
+func (s *Service) readAt(ctx context.Context, spans map[int32]kafka.Span, places iter.Seq2[dlqPosition, error], fn func(*deadletters.Letter) error) error {
 	next, stop := iter.Pull2(places)
 	defer stop()
 	v := &visits{next: next, fn: fn}
@@ -134,10 +134,10 @@ func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, pla
 
 // visits calls a function for one place after another while the records between them are read.
 type visits struct {
-	next func() (dlqPlace, error, bool)
+	next func() (dlqPosition, error, bool)
 	fn   func(*deadletters.Letter) error
-	at   dlqPlace // the next place
-	more bool     // there is a next place
+	at   dlqPosition // the next place
+	more bool        // there is a next place
 }
 
 func (v *visits) advance() (err error) {
