@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 )
@@ -27,47 +28,30 @@ func check(format Format, g Geometry) error {
 }
 
 // checkShape checks the ordinates and counts the positions.
-func checkShape(format Format, shape orb.Geometry) (int, error) {
+func checkShape(format Format, shape orb.Geometry) (positions int, err error) {
+	count := func(line []orb.Point) {
+		positions += len(line)
+		if slices.ContainsFunc(line, func(p orb.Point) bool { return !finite(p[0]) || !finite(p[1]) }) {
+			err = encodeFault(format, RuleNotFinite, "an ordinate is not finite")
+		}
+	}
 	switch shape := shape.(type) {
-	case orb.Point:
-		if IsEmptyPoint(shape) {
-			return 0, nil
-		}
-		return checkPositions(format, []orb.Point{shape})
+	case orb.Point, orb.LineString, orb.MultiLineString, orb.Polygon, orb.MultiPolygon:
+		EachLine(shape, count)
 	case orb.MultiPoint:
-		return checkAll(format, shape, func(_ Format, p orb.Point) (int, error) { return checkShape(format, p) })
-	case orb.LineString:
-		return checkPositions(format, shape)
-	case orb.MultiLineString:
-		return checkAll(format, shape, checkPositions[orb.LineString])
-	case orb.Polygon:
-		return checkAll(format, shape, checkPositions[orb.Ring])
-	case orb.MultiPolygon:
-		return checkAll(format, shape, func(_ Format, p orb.Polygon) (int, error) { return checkShape(format, p) })
+		for _, p := range shape { // one by one, because an empty point has no position
+			EachLine(p, count)
+		}
 	case orb.Collection:
-		return checkAll(format, shape, checkShape)
-	}
-	return 0, encodeFault(format, RuleUnsupported, "the shape is of no type of RFC 7946")
-}
-
-// checkAll sums what each counts.
-func checkAll[T any](format Format, list []T, each func(Format, T) (int, error)) (int, error) {
-	total := 0
-	for _, element := range list {
-		n, err := each(format, element)
-		if err != nil {
-			return 0, err
+		for _, member := range shape {
+			n, err := checkShape(format, member)
+			if err != nil {
+				return 0, err
+			}
+			positions += n
 		}
-		total += n
+	default:
+		err = encodeFault(format, RuleUnsupported, "the shape is of no type of RFC 7946")
 	}
-	return total, nil
-}
-
-func checkPositions[L ~[]orb.Point](format Format, points L) (int, error) {
-	for _, p := range points {
-		if !finite(p[0]) || !finite(p[1]) {
-			return 0, encodeFault(format, RuleNotFinite, "an ordinate is not finite")
-		}
-	}
-	return len(points), nil
+	return positions, err
 }

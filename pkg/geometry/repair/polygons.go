@@ -118,13 +118,11 @@ func (w *worker) raster(polygons orb.MultiPolygon, cut bool) noding.Raster {
 	if cut {
 		reach = 180
 	}
-	for _, polygon := range polygons {
-		for _, ring := range polygon {
-			for _, p := range ring {
-				reach = max(reach, math.Abs(p[0]), math.Abs(p[1]))
-			}
+	geometry.EachLine(polygons, func(ring []orb.Point) {
+		for _, p := range ring {
+			reach = max(reach, math.Abs(p[0]), math.Abs(p[1]))
 		}
-	}
+	})
 	decimals := grid.MaxDecimals
 	if w.grid != nil {
 		decimals = w.grid.Decimals()
