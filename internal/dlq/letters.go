@@ -12,7 +12,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const (
@@ -73,48 +72,36 @@ func held(l *deadletters.Letter) int {
 
 // fill fetches the content of dead letters.
 func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Letter) error {
-	at := make(map[header.Position]*deadletters.Letter, len(page))
-	byPartition := map[int32][]int64{}
+	var wanted []*deadletters.Letter
+	spans := map[int32]kafka.Span{}
 	for i := range page {
 		l := &page[i]
 		if l.Gone.IsZero() {
-			at[l.DLQ] = l
-			byPartition[l.DLQ.Partition] = append(byPartition[l.DLQ.Partition], l.DLQ.Offset)
+			wanted = append(wanted, l)
+			spans[l.DLQ.Partition] = kafka.Span{End: max(spans[l.DLQ.Partition].End, l.DLQ.Offset+1)}
 		}
 	}
-	for p, offsets := range byPartition {
-		for _, span := range spansOf(offsets) {
-			err := parts.Letters(ctx, map[int32]kafka.Span{p: span}, func(read *deadletters.Letter) error {
-				if l := at[read.DLQ]; l != nil {
-					l.Content = read.Content
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
+	placeOf := func(l *deadletters.Letter) deadletters.Place {
+		return deadletters.Place{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset}
+	}
+	slices.SortFunc(wanted, func(a, b *deadletters.Letter) int { return placeOf(a).Compare(placeOf(b)) })
+	n := 0
+	places := func(yield func(deadletters.Place, error) bool) {
+		for n < len(wanted) && yield(placeOf(wanted[n]), nil) {
+			n++
 		}
 	}
-	return nil
+	return parts.At(ctx, spans, places, wideGap, func(read *deadletters.Letter) error {
+		if read != nil {
+			wanted[n].Content = read.Content
+		}
+		return nil
+	})
 }
 
 // parts returns a reader of the DLQ. The caller must Close it.
 func (s *Service) parts() *deadletters.Parts {
 	return s.source.Parts(s.client, s.source.DLQ)
-}
-
-// spansOf returns spans with some offsets of one partition, split at wide gaps.
-func spansOf(offsets []int64) []kafka.Span {
-	slices.Sort(offsets)
-	var out []kafka.Span
-	for _, offset := range offsets {
-		if n := len(out); n > 0 && offset-out[n-1].End < wideGap {
-			out[n-1].End = offset + 1
-			continue
-		}
-		out = append(out, kafka.Span{Start: offset, End: offset + 1})
-	}
-	return out
 }
 
 // ErrNoOriginal is wrapped if a dead letter's original bytes are gone, or never were known.

@@ -246,12 +246,6 @@ func TestExport_csv_runs_no_formula(t *testing.T) {
 	}
 }
 
-func TestSpansOf_cuts_where_a_gap_is_wide(t *testing.T) {
-	got := spansOf([]int64{1000, 3, 1, 2, 1001 + wideGap - 1, 9000})
-	want := []kafka.Span{{Start: 1, End: 4}, {Start: 1000, End: 1001 + wideGap}, {Start: 9000, End: 9001}}
-	expect.That(t, slices.Equal(got, want), "got %v, want %v", got, want)
-}
-
 // The limits of S4-7: more than 100 of one pipeline that died today and are pending, or more than
 // 100,000 that are pending at all.
 func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {

@@ -228,13 +228,13 @@ type stager func(ctx context.Context, st *states.Table, l *deadletters.Letter) (
 // changing executes a change of chosen dead letters: discard, escalate, reopen, edit, undo.
 type changing struct {
 	execution
-	positions []dlqPosition
+	positions []deadletters.Place
 	stage     stager
 	result    ChangeResult
 }
 
 // change executes a change of chosen dead letters. A nil confirm accepts any number.
-func (s *Service) change(ctx context.Context, op operation.Operation, places []dlqPosition, confirm Confirm, stage stager) (ChangeResult, error) {
+func (s *Service) change(ctx context.Context, op operation.Operation, places []deadletters.Place, confirm Confirm, stage stager) (ChangeResult, error) {
 	c := s.changing(op, places, stage)
 	if len(places) == 0 {
 		return c.result, nil
@@ -254,7 +254,7 @@ func (s *Service) change(ctx context.Context, op operation.Operation, places []d
 	return *r, err
 }
 
-func (s *Service) changing(op operation.Operation, places []dlqPosition, stage stager) *changing {
+func (s *Service) changing(op operation.Operation, places []deadletters.Place, stage stager) *changing {
 	c := &changing{positions: places, stage: stage, result: ChangeResult{Selected: len(places)}}
 	c.execution = execution{service: s, op: op, task: c, letters: len(places)}
 	return c

@@ -29,14 +29,14 @@ func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	s := r.service
 	return func(ctx context.Context, fn func(candidate) error) error {
 		var of candidate
-		places := func(yield func(dlqPosition, error) bool) {
+		places := func(yield func(deadletters.Place, error) bool) {
 			for line, err := range r.unsettled(settled, some) {
 				if err != nil {
-					yield(dlqPosition{}, err)
+					yield(deadletters.Place{}, err)
 					return
 				}
 				of = candidate{plan: line}
-				if !yield(dlqPosition{line.Offset, line.Partition}, nil) {
+				if !yield(deadletters.Place{Partition: line.Partition, Offset: line.Offset}, nil) {
 					return
 				}
 			}

@@ -34,7 +34,7 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 	var offsets kadm.Offsets
 	offsets.AddOffset("features.dlq", 0, 3, -1)
 	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
-	places := []dlqPosition{{1, 0}, {3, 0}, {4, 0}, {many - 2, 0}, {many - 1, 0}, {1, 2}}
+	places := []deadletters.Place{{Offset: 1}, {Offset: 3}, {Offset: 4}, {Offset: many - 2}, {Offset: many - 1}, {Partition: 2, Offset: 1}}
 	want := []string{"gone", "0-3-aaaaaaaa", "0-4-aaaaaaaa", fmt.Sprintf("0-%d-aaaaaaaa", many-2), fmt.Sprintf("0-%d-aaaaaaaa", many-1), "2-1-aaaaaaaa"}
 	var got []string
 	s := w.service()
@@ -50,7 +50,9 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 	expect.That(t, err == nil && slices.Equal(got, want), "%v\nwant %v, %v", got, want, err)
 	// A plan can name a partition that there is not.
 	visited := 0
-	nowhere := func(yield func(dlqPosition, error) bool) { yield(dlqPosition{0, 9}, nil) }
+	nowhere := func(yield func(deadletters.Place, error) bool) {
+		yield(deadletters.Place{Partition: 9, Offset: 0}, nil)
+	}
 	err = s.readAt(w.ctx(), map[int32]kafka.Span{}, nowhere, func(l *deadletters.Letter) error {
 		visited++
 		return nil
