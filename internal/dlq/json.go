@@ -206,7 +206,7 @@ type PlanJSON struct {
 }
 
 // NewPlannedJSON converts one dead letter of a plan for a DLQ.
-func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
+func NewPlannedJSON(dlq string, l *plan.Line) PlannedJSON {
 	out := PlannedJSON{
 		ID: l.ID, DLQ: PositionJSON(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
 		Action: l.Do, Target: l.Target, Becomes: l.Becomes, Shape: l.Shape, Change: l.Change, Absent: l.Absent, Force: l.Force, Reversed: l.Reversed, Reopened: l.Reopened, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,

@@ -177,7 +177,7 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Versio
 // judgeForced decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead letter of
 // the same key goes back earlier in the plan: among dead letters the newest wins. A dead letter without a key needs
 // no force, since no version guard holds it.
-func (n *appliedVersions) judgeForced(line *plan.Letter, l *deadletters.Letter, tried pipeline.Tried) {
+func (n *appliedVersions) judgeForced(line *plan.Line, l *deadletters.Letter, tried pipeline.Tried) {
 	if !l.Keyed() {
 		return
 	}

@@ -102,7 +102,7 @@ func (r *replaying) closeAs(d *staged, other string) error {
 // send stages that a dead letter goes back. to is the topic for a DLQ without a pipeline. A dead letter that leaves
 // the pipeline is closed at once, because nobody reports its outcome, except that one of other software can die
 // again.
-func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Letter) (err error) {
+func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Line) (err error) {
 	s, op, l := r.service, r.op, d.Letter
 	change := r.change(deadletters.Replaying, op.Reason)
 	if topic := cmp.Or(to.Name, r.plan.To); topic != "" {
@@ -142,7 +142,7 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 
 // changed returns why a dead letter is no longer as the plan describes it, or that this replay has already handled
 // it.
-func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, already bool) {
+func (r *replaying) changed(p *plan.Line, now deadletters.State) (why string, already bool) {
 	if millis(now.At) == p.StateAt && now.ReprocessCount == p.ReprocessCount {
 		return "", false
 	}

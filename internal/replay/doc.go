@@ -16,8 +16,17 @@
 // open transaction. Only then does it read the status topic to its end and act on it. A fenced replayer cannot
 // commit, so what was read stays true (docs/decisions/0002-fence-replayers-and-name-the-one-at-work-by-a-lease.md).
 //
-// execution.go carries out every change, step by step. Before it fences another replayer it checks the lease
-// (leasestate.go): it waits for another call that is at work, in this process or elsewhere, or gives up.
+// execution.go carries out every change, step by step. The steps are packages of their own:
+//
+//   - operation: who runs what, and why
+//   - statestore: whether topics or a directory keep states, audit events, jobs and the lease
+//   - jobs: which replayer is at work, and how far it is; orders to pause and cancel
+//   - states: which state each dead letter has, and what became of each replay
+//   - plan: the dead letters of a replay, fixed in a file
+//   - target: where dead letters go, and which record goes there
+//   - dryrun, rewrite, patch: what today's mapping makes of a dead letter, and other values for it
+//   - ramp: the sizes of waves
+//   - transaction: records, states and audit events of one batch, or nothing
 //
 // # Limits
 //

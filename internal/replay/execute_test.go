@@ -143,7 +143,7 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 			w.die(&kgo.Record{Topic: "features.dlq-status", Key: []byte("a"), Value: []byte(`{"id":"a","status":"new-word"}`)})
 		}, "cannot be read"},
 		{"another dead letter at its place", func(w *world, p *plan.Plan) {
-			*p = *w.altered(p, func(l *plan.Letter) { l.ContentHash = "sha256:0" })
+			*p = *w.altered(p, func(l *plan.Line) { l.ContentHash = "sha256:0" })
 		}, "another dead letter"},
 		{"taken by retention", func(w *world, _ *plan.Plan) {
 			must.Do(w.t, w.broker.DeleteRecords("features.dlq", 0, 1))

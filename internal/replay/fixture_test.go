@@ -256,9 +256,9 @@ func (w *world) execute(s *Service, p *plan.Plan) Result {
 }
 
 // letters of a plan, all of them.
-func (w *world) letters(p *plan.Plan) []plan.Letter {
+func (w *world) letters(p *plan.Plan) []plan.Line {
 	w.t.Helper()
-	var out []plan.Letter
+	var out []plan.Line
 	for l, err := range p.All() {
 		must.Do(w.t, err)
 		out = append(out, *l)
@@ -267,7 +267,7 @@ func (w *world) letters(p *plan.Plan) []plan.Letter {
 }
 
 // altered makes a plan like another one, with its letters changed.
-func (w *world) altered(p *plan.Plan, change func(*plan.Letter)) *plan.Plan {
+func (w *world) altered(p *plan.Plan, change func(*plan.Line)) *plan.Plan {
 	w.t.Helper()
 	out := must.Get(plan.Scratch(p.Head, func(pw *plan.Writer) error {
 		for l, err := range p.All() {

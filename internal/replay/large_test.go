@@ -115,7 +115,7 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	}
 	expect.That(t, len(want) == 0, "not in the plan: %v", want)
 	// A plan that says otherwise is no help.
-	forged := w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" })
+	forged := w.altered(p, func(l *plan.Line) { l.Do, l.Why = plan.Reinject, "" })
 	r := w.execute(s, forged)
 	expect.That(t, r.Left == 8 && r.Reinjected == 0, "%+v", r)
 	changed, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("cannot be saved"), nil)

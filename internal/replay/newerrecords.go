@@ -127,7 +127,7 @@ func (s *Service) readNewer(ctx context.Context, p *planning) (seen map[string]m
 }
 
 // judgeOrder sets in the line of a plan what newer records of the key mean for the dead letter.
-func (n *newerRecords) judgeOrder(line *plan.Letter, l *deadletters.Letter, t *target.Topic, force bool) {
+func (n *newerRecords) judgeOrder(line *plan.Line, l *deadletters.Letter, t *target.Topic, force bool) {
 	value := n.hasNewerValue(l, t, positionOf(l))
 	sent, planned := n.youngerSent(l, t.Name)
 	switch {
@@ -149,7 +149,7 @@ func hides(topic string) string {
 
 // judge sets in the line of the nth dead letter of a plan whether the topic takes it, and what newer records of its
 // key mean.
-func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *deadletters.Letter, value []byte, n int) {
+func (p *planning) judge(ctx context.Context, s *Service, line *plan.Line, l *deadletters.Letter, value []byte, n int) {
 	t := p.to.Origins.Topic(ctx, line.Target)
 	if line.Do == plan.Duplicate {
 		p.judgeDuplicate(line, l, &t, n)
@@ -169,7 +169,7 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 }
 
 // judgeDuplicate leaves a duplicate if the dead letter with the same content is left.
-func (p *planning) judgeDuplicate(line *plan.Letter, l *deadletters.Letter, t *target.Topic, n int) {
+func (p *planning) judgeDuplicate(line *plan.Line, l *deadletters.Letter, t *target.Topic, n int) {
 	other, ok := p.duplicates[n]
 	if !ok || p.head.Force != "" || line.DuplicateOf != p.duplicateOf(n) {
 		return
@@ -183,7 +183,7 @@ func (p *planning) judgeDuplicate(line *plan.Letter, l *deadletters.Letter, t *t
 
 // newerThanPlanned returns why a dead letter of the plan does not go back now: a newer record of its key arrived since. It
 // does not see records that arrive while a transaction is prepared and written, since Kafka has no conditional write.
-func (r *replaying) newerThanPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter, t *target.Topic) (why string, err error) {
+func (r *replaying) newerThanPlanned(ctx context.Context, p *plan.Line, l *deadletters.Letter, t *target.Topic) (why string, err error) {
 	if p.Force {
 		return "", nil
 	}

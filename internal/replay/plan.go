@@ -196,7 +196,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 }
 
 // foresee predicts what the consumer will do with a dead letter.
-func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l *deadletters.Letter) {
+func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Line, l *deadletters.Letter) {
 	if s.alone {
 		line.Today.Passes = true // nobody judges it here
 		return
@@ -217,8 +217,8 @@ const maxNamed = 512
 
 // line decides about a dead letter. duplicateOf is the dead letter of the same content that goes back in the same plan,
 // or "".
-func (s *Service) line(ctx context.Context, l *deadletters.Letter, to target.Destination, st *states.Table, duplicateOf string) plan.Letter {
-	p := plan.Letter{
+func (s *Service) line(ctx context.Context, l *deadletters.Letter, to target.Destination, st *states.Table, duplicateOf string) plan.Line {
+	p := plan.Line{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: header.Clip(l.Control.ErrorCode, maxNamed), FeatureID: header.Clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
 	}

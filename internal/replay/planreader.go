@@ -15,17 +15,17 @@ func (r *replaying) rest() []reader {
 	first := r.letters - duplicates
 	var out []reader
 	if r.settled < first {
-		out = append(out, r.reader(r.settled, func(l *plan.Letter) bool { return l.Do != plan.Duplicate }))
+		out = append(out, r.reader(r.settled, func(l *plan.Line) bool { return l.Do != plan.Duplicate }))
 	}
 	if duplicates > 0 {
-		out = append(out, r.reader(max(0, r.settled-first), func(l *plan.Letter) bool { return l.Do == plan.Duplicate }))
+		out = append(out, r.reader(max(0, r.settled-first), func(l *plan.Line) bool { return l.Do == plan.Duplicate }))
 	}
 	return out
 }
 
 // reader returns a reader of the selected lines of the plan with their records. It leaves out the first lines, which
 // are settled.
-func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
+func (r *replaying) reader(settled int, some func(*plan.Line) bool) reader {
 	s := r.service
 	return func(ctx context.Context, fn func(candidate) error) error {
 		var of candidate
@@ -54,8 +54,8 @@ func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 }
 
 // unsettled yields the selected lines of the plan without the first ones, which are settled.
-func (r *replaying) unsettled(settled int, some func(*plan.Letter) bool) iter.Seq2[*plan.Letter, error] {
-	return func(yield func(*plan.Letter, error) bool) {
+func (r *replaying) unsettled(settled int, some func(*plan.Line) bool) iter.Seq2[*plan.Line, error] {
+	return func(yield func(*plan.Line, error) bool) {
 		n := 0
 		for line, err := range r.plan.All() {
 			if err == nil && !some(line) {

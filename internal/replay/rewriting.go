@@ -11,7 +11,7 @@ import (
 )
 
 // rewrittenAsPlanned returns the value in the plan, or why the rewrite now returns a different one.
-func (r *replaying) rewrittenAsPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter) (value []byte, why string, err error) {
+func (r *replaying) rewrittenAsPlanned(ctx context.Context, p *plan.Line, l *deadletters.Letter) (value []byte, why string, err error) {
 	if err := r.checkSubject(ctx); err != nil {
 		return nil, "", err
 	}

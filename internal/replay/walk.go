@@ -14,7 +14,7 @@ type reader func(ctx context.Context, fn func(candidate) error) error
 
 // candidate is a chosen dead letter with its record. The letter is nil if the record is gone.
 type candidate struct {
-	plan   *plan.Letter // line of the plan; nil without a plan
+	plan   *plan.Line // line of the plan; nil without a plan
 	letter *deadletters.Letter
 	lost   string // why the original value, stored elsewhere, is not available
 }

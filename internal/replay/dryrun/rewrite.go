@@ -136,7 +136,7 @@ func (d *Runner) Compile(spec rewrite.Spec) (*rewrite.Rewrite, error) {
 }
 
 // Predict writes the result of a rewrite into the line of a plan, and returns the new value.
-func (d *Runner) Predict(ctx context.Context, r *rewrite.Rewrite, line *plan.Letter, l *deadletters.Letter) (value []byte, err error) {
+func (d *Runner) Predict(ctx context.Context, r *rewrite.Rewrite, line *plan.Line, l *deadletters.Letter) (value []byte, err error) {
 	made, err := d.Rewrite(ctx, r, l)
 	why, err := Refusal(err)
 	if err != nil {

@@ -38,7 +38,7 @@ func (p *Plan) Back(failing bool) int {
 // Changes returns the number of dead letters that go back or are closed as duplicates.
 func (p *Plan) Changes(failing bool) int { return p.Back(failing) + p.Summary().Duplicates }
 
-func (s *Summary) add(l *Letter) {
+func (s *Summary) add(l *Line) {
 	s.Selected++
 	switch l.Do {
 	case Duplicate:
@@ -101,7 +101,7 @@ const maxOutcomes = 1000
 // outlook counts dead letters by their expected outcome.
 type outlook map[Outcome]*Outcome
 
-func (o outlook) add(l *Letter) {
+func (o outlook) add(l *Line) {
 	key := outcomeOf(l)
 	found := o[key]
 	if found == nil {
@@ -131,7 +131,7 @@ func (o outlook) sorted() []Outcome {
 	return out
 }
 
-func outcomeOf(l *Letter) Outcome {
+func outcomeOf(l *Line) Outcome {
 	o := Outcome{Group: l.Group, Died: l.Died, Action: l.Do, Shape: l.Shape}
 	switch {
 	case l.Do == Leave:

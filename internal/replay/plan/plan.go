@@ -85,8 +85,8 @@ func (p *Plan) Targets() map[string]int { return p.targets }
 func (p *Plan) Outlook() []Outcome { return p.outlook.sorted() }
 
 // All yields the lines in the order of the DLQ: partition, then offset. An error is yielded last.
-func (p *Plan) All() iter.Seq2[*Letter, error] {
-	return func(yield func(*Letter, error) bool) {
+func (p *Plan) All() iter.Seq2[*Line, error] {
+	return func(yield func(*Line, error) bool) {
 		file, err := p.open()
 		if err != nil {
 			yield(nil, err)

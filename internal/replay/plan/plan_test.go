@@ -25,8 +25,8 @@ var head = plan.Head{
 	Seen:   map[string]map[int32]int64{"features": {0: 12, 3: 40}},
 }
 
-func letters() []plan.Letter {
-	return []plan.Letter{
+func letters() []plan.Line {
+	return []plan.Line{
 		{Partition: 0, Offset: 3, ID: "a", ContentHash: "sha256:1", Group: "g", Died: "wrong_type", FeatureID: "P-1", Size: 10, Do: plan.Reinject, Today: plan.Verdict{Passes: true}},
 		{Partition: 0, Offset: 9, ID: "b", ContentHash: "sha256:1", Group: "g", Died: "wrong_type", Size: 10, Do: plan.Duplicate, DuplicateOf: "a", Today: plan.Verdict{Passes: true}},
 		{Partition: 3, Offset: 1, ID: "c", ContentHash: "sha256:2", Group: "h", Died: "timeout", ReprocessCount: 2, StateAt: 1_700_000_000_000, Size: 7, Do: plan.Reinject,
@@ -52,9 +52,9 @@ func saved(t *testing.T) (*plan.Plan, string) {
 	return p, path
 }
 
-func all(t *testing.T, p *plan.Plan) []plan.Letter {
+func all(t *testing.T, p *plan.Plan) []plan.Line {
 	t.Helper()
-	var out []plan.Letter
+	var out []plan.Line
 	for l, err := range p.All() {
 		must.Do(t, err)
 		out = append(out, *l)
@@ -159,7 +159,7 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 	t.Parallel()
 	p := must.Get(plan.Scratch(head, func(w *plan.Writer) error {
 		for i := range 3000 {
-			if err := w.Add(&plan.Letter{Offset: int64(i), ID: fmt.Sprint(i), Group: fmt.Sprint(i), Do: plan.Reinject}); err != nil {
+			if err := w.Add(&plan.Line{Offset: int64(i), ID: fmt.Sprint(i), Group: fmt.Sprint(i), Do: plan.Reinject}); err != nil {
 				return err
 			}
 		}

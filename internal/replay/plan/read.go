@@ -142,7 +142,7 @@ func (s *lines) head() (Head, error) {
 }
 
 // letter returns the next dead letter, or the end line.
-func (s *lines) letter() (*Letter, *endLine, error) {
+func (s *lines) letter() (*Line, *endLine, error) {
 	text, ok, err := s.next()
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +157,7 @@ func (s *lines) letter() (*Letter, *endLine, error) {
 	if len(text) > maxLetter {
 		return nil, nil, s.fault("it has %d bytes; the maximum is %d", len(text), maxLetter)
 	}
-	l := new(Letter)
+	l := new(Line)
 	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {
 		return nil, nil, s.fault("%w", err)
 	}

@@ -50,7 +50,7 @@ func newPlan(head Head) *Plan {
 }
 
 // Add writes one dead letter. It must follow the previous one in the DLQ.
-func (w *Writer) Add(l *Letter) error {
+func (w *Writer) Add(l *Line) error {
 	if err := cmp.Or(l.check(), w.order.next(l)); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (w *Writer) Add(l *Letter) error {
 }
 
 // take counts a dead letter.
-func (p *Plan) take(l *Letter) {
+func (p *Plan) take(l *Line) {
 	p.Letters++
 	p.summary.add(l)
 	if l.Do == Reinject && l.Target != "" {
@@ -91,7 +91,7 @@ func (w *Writer) line(v any, hashed bool) error {
 	if err != nil {
 		return fmt.Errorf("write a plan: %w", err)
 	}
-	if _, letter := v.(*Letter); letter && len(text) > maxLetter {
+	if _, letter := v.(*Line); letter && len(text) > maxLetter {
 		return fmt.Errorf("write a plan: a dead letter takes %d bytes; the maximum is %d", len(text), maxLetter)
 	}
 	text = append(text, '\n')

@@ -15,7 +15,7 @@ type Action string
 const (
 	Reinject  Action = "reinject"  // put back into the source topic
 	Duplicate Action = "duplicate" // close: a later dead letter of the same content is put back
-	Leave     Action = "leave"     // do nothing; Letter.Why is the reason
+	Leave     Action = "leave"     // do nothing; Line.Why is the reason
 )
 
 // Actions returns all actions.
@@ -38,8 +38,8 @@ type Verdict struct {
 	Message    string         `json:"message,omitzero"`
 }
 
-// Letter is one dead letter of a plan.
-type Letter struct {
+// Line is one dead letter of a plan.
+type Line struct {
 	Partition      int32   `json:"partition"` // of the DLQ
 	Offset         int64   `json:"offset"`    // of the record in the DLQ
 	ID             string  `json:"id"`
@@ -66,12 +66,12 @@ type Letter struct {
 }
 
 // DLQ returns the position of the dead letter's record in the given DLQ.
-func (l *Letter) DLQ(topic string) header.Position {
+func (l *Line) DLQ(topic string) header.Position {
 	return header.Position{Topic: topic, Partition: l.Partition, Offset: l.Offset}
 }
 
 // overwrites reports whether the dead letter will replace a newer event.
-func (l *Letter) overwrites() bool { return l.Force && l.Today.Passes && l.Today.Superseded }
+func (l *Line) overwrites() bool { return l.Force && l.Today.Passes && l.Today.Superseded }
 
 // maxName bounds the IDs, codes and fingerprints in a line, in bytes.
 const maxName = 4096 // error codes of other software can be long
@@ -80,7 +80,7 @@ const maxName = 4096 // error codes of other software can be long
 type order struct{ last *header.Position }
 
 // next returns an error unless a dead letter follows the one before.
-func (o *order) next(l *Letter) error {
+func (o *order) next(l *Line) error {
 	if last := o.last; last != nil && (l.Partition < last.Partition || l.Partition == last.Partition && l.Offset <= last.Offset) {
 		return fmt.Errorf("dead letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, last.Partition, last.Offset)
 	}
@@ -89,7 +89,7 @@ func (o *order) next(l *Letter) error {
 }
 
 // check returns an error if a field is invalid.
-func (l *Letter) check() error {
+func (l *Line) check() error {
 	switch {
 	case l.ID == "":
 		return fmt.Errorf("a dead letter without an id")
@@ -106,6 +106,6 @@ func (l *Letter) check() error {
 }
 
 // Leave makes a replay leave the dead letter, for a reason.
-func (l *Letter) Leave(why string) {
+func (l *Line) Leave(why string) {
 	l.Do, l.DuplicateOf, l.Why = Leave, "", header.Clip(why, MaxMessage)
 }
