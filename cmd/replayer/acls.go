@@ -33,7 +33,7 @@ dead letters need Write on that topic besides. Of a DLQ without a pipeline, --ta
 go back to; a dry run of replay prints them.`,
 		RunE: func(*cobra.Command, []string) error { return a.printACLs(&f) },
 	}
-	a.reading.registerDLQ(cmd)
+	a.dlqFlags.registerDLQ(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.to.Topics, "target", nil, "a topic that dead letters of a DLQ without a pipeline go back to; may be repeated")
 	flags.StringSliceVar(&f.to.Groups, "watch-group", nil, "a consumer group that --watch-group of replay follows; may be repeated")
@@ -53,7 +53,7 @@ func (a *app) printACLs(f *aclsFlags) error {
 		}
 		roles = append(roles, role)
 	}
-	f.to.Local = a.reading.stateDir != ""
+	f.to.Local = a.dlqFlags.stateDir != ""
 	cfg, err := a.dlq()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *app) allowed(f *aclsFlags, cfg *config.Config, roles []acls.Role) (acls
 	case !a.alone():
 		return ofPrincipal(acls.For(cfg, f.principal, f.host, roles))
 	case !targets && slices.Contains(roles, acls.RoleReplayerWrite):
-		return acls.Allowed{}, fmt.Errorf("--target: to which topics do the dead letters go back? %s prints them; without replaying, use --for %s", "replayer replay "+a.place(), acls.RoleReplayerRead)
+		return acls.Allowed{}, fmt.Errorf("--target: to which topics do the dead letters go back? %s prints them; without replaying, use --for %s", "replayer replay "+a.dlqText(), acls.RoleReplayerRead)
 	}
 	return ofPrincipal(acls.ForDLQ(cfg, f.principal, f.host, roles, f.to))
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// maxAdvised is the number of dead letters that a printed command names by their ids. A larger number is selected by the filter.
+// maxAdvised is the number of dead letters that a printed command names by their ids. A larger number is selected by
+// the filter.
 const maxAdvised = 20
 
-// adviseForce prints the commands that force dead letters of a plan over newer data. The consumer may have closed them already, then they
-// are reopened first. A plan for another topic needs no such commands.
+// adviseForce prints the commands that force dead letters of a plan over newer data. The consumer may have closed them
+// already, then they are reopened first. A plan for another topic needs no such commands.
 func (a *app) adviseForce(p *plan.Plan) {
 	s := p.Summary()
 	closed := s.Overtaken
@@ -29,7 +30,7 @@ func (a *app) adviseForce(p *plan.Plan) {
 		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", cli.Count(closed, "dead letter"))
 		f := p.Filter
 		f.Statuses = []deadletters.Status{deadletters.Superseded}
-		fmt.Fprintf(a.env.Err, "  replayer reopen %s%s%s --execute --reason 'why'\n", a.place(), flagsOf(f), expectFlag(closed, false))
+		fmt.Fprintf(a.env.Err, "  replayer reopen %s%s%s --execute --reason 'why'\n", a.dlqText(), flagsOf(f), expectFlag(closed, false))
 	} else {
 		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", cli.Count(s.Superseded, "dead letter"))
 	}
@@ -52,7 +53,7 @@ func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
 
 // forcedPlan prints the command of a forced plan.
 func (a *app) forcedPlan(f deadletters.Filter) {
-	fmt.Fprintf(a.env.Err, "  replayer plan %s%s --force-version --reason 'why the older version is right' -f forced.jsonl\n", a.place(), flagsOf(f))
+	fmt.Fprintf(a.env.Err, "  replayer plan %s%s --force-version --reason 'why the older version is right' -f forced.jsonl\n", a.dlqText(), flagsOf(f))
 }
 
 // reopened returns the filter that selects dead letters after they changed from superseded to pending.
@@ -86,5 +87,5 @@ func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 // set gives a flag another value for all commands that are printed afterwards.
 func (a *app) set(name string, values ...string) { cli.SetFlag(a.cmd, name, values...) }
 
-// typed returns flags with the values that the command line gave them, for a printed command.
-func (a *app) typed(names ...string) string { return cli.GivenFlags(a.cmd, names...) }
+// givenFlags returns flags with the values that the command line gave them, for a printed command.
+func (a *app) givenFlags(names ...string) string { return cli.GivenFlags(a.cmd, names...) }

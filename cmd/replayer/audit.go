@@ -50,7 +50,7 @@ consumer verify audit checks whether an event was changed, removed, added or mov
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
 	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
 	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")
-	a.reading.registerDLQ(cmd)
+	a.dlqFlags.registerDLQ(cmd)
 	return cmd
 }
 

@@ -20,10 +20,10 @@ type change struct {
 	lost    bool // reopen replaying dead letters whose record no consumer will finish
 	putBack bool // also reopen dead letters that were replayed already
 
-	sel      selection
-	creating creating
-	consent  consent
-	bulk     bulk
+	sel     selection
+	create  createFlags
+	consent consentFlags
+	count   countFlags
 }
 
 const (
@@ -57,10 +57,10 @@ left as they are without --including-put-back: another replay would send them a 
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.runChange(cmd.Context(), &f) },
 		}
 		f.sel.register(cmd)
-		a.reading.registerOwn(cmd)
-		f.creating.register(cmd)
+		a.dlqFlags.registerOwn(cmd)
+		f.create.register(cmd)
 		f.consent.register(cmd)
-		f.bulk.register(cmd)
+		f.count.register(cmd)
 		if c.verb == replay.Reopen {
 			cmd.Flags().BoolVar(&f.lost, lostFlag, false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
 			cmd.Flags().BoolVar(&f.putBack, putBackFlag, false, "also those that were put back, or sent to another topic, and are not known to have died again: a replay sends them a second time")
@@ -82,7 +82,7 @@ func (a *app) runChange(ctx context.Context, c *change) error {
 	if err := c.consent.check(); err != nil {
 		return err
 	}
-	if err := c.bulk.check(filter, c.consent.execute && !c.lost); err != nil {
+	if err := c.count.check(filter, c.consent.execute && !c.lost); err != nil {
 		return err
 	}
 	if !c.consent.execute {
@@ -94,12 +94,12 @@ func (a *app) runChange(ctx context.Context, c *change) error {
 	}
 	call := a.call(c.consent.reason)
 	call.IncludingPutBack = c.putBack
-	call.ContinueCommand = a.goesOn(a.changing(c, filter, ""), c.consent.reason)
+	call.ContinueCommand = a.continueCommand(a.changing(c, filter, ""), c.consent.reason)
 	confirm := func(letters int) error {
-		if err := a.confirm(ctx, &c.bulk)(letters); err != nil {
+		if err := a.confirm(ctx, &c.count)(letters); err != nil {
 			return err
 		}
-		return a.ownTopics(ctx, s, &c.creating, a.executing(a.changing(c, filter, c.bulk.expectFlag(letters)), c.consent.reason))
+		return a.ensureStates(ctx, s, &c.create, a.executing(a.changing(c, filter, c.count.expectFlag(letters)), c.consent.reason))
 	}
 	var result replay.ChangeResult
 	if c.lost {
@@ -149,7 +149,7 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 		return err
 	}
 	a.warnPutBack(c, before.Topics)
-	return a.refused(a.changing(c, filter, c.bulk.expectFlag(letters)), c.consent.reason)
+	return a.endDryRun(a.changing(c, filter, c.count.expectFlag(letters)), c.consent.reason)
 }
 
 // warnPutBack warns of dead letters that a replay would send a second time.
@@ -170,7 +170,7 @@ func (a *app) changing(c *change, filter deadletters.Filter, expect string) stri
 	if c.lost {
 		all = ""
 	}
-	return fmt.Sprintf("replayer %s %s%s%s%s%s", c.verb, a.place(), flagsOf(filter), a.typed(lostFlag, putBackFlag), all, expect)
+	return fmt.Sprintf("replayer %s %s%s%s%s%s", c.verb, a.dlqText(), flagsOf(filter), a.givenFlags(lostFlag, putBackFlag), all, expect)
 }
 
 // writeChange prints the result of a change, or of its dry run.
@@ -205,8 +205,8 @@ func changeEnding(r replay.ChangeResult, err error) error {
 }
 
 func (a *app) undo() *cobra.Command {
-	var consent consent
-	var bulk bulk
+	var consent consentFlags
+	var bulk countFlags
 	cmd := &cobra.Command{
 		Use:   "undo OPERATION",
 		Short: "Undo one operation (dry run without --execute)",
@@ -220,11 +220,11 @@ dead letters are gone. Each change prints the id of its operation; replayer audi
 	}
 	consent.register(cmd)
 	bulk.registerExpect(cmd)
-	a.reading.registerOwn(cmd)
+	a.dlqFlags.registerOwn(cmd)
 	return cmd
 }
 
-func (a *app) runUndo(ctx context.Context, operation string, consent *consent, bulk *bulk) error {
+func (a *app) runUndo(ctx context.Context, operation string, consent *consentFlags, bulk *countFlags) error {
 	if err := consent.check(); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	}
 	if consent.execute {
 		call := a.call(consent.reason)
-		call.ContinueCommand = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), cli.ShellWord(operation)), consent.reason)
+		call.ContinueCommand = a.continueCommand(fmt.Sprintf("replayer undo %s %s", a.dlqText(), cli.ShellWord(operation)), consent.reason)
 		result, err := s.Undo(ctx, operation, call, a.confirm(ctx, bulk))
 		return a.changed("undo", call, result, err)
 	}
@@ -248,12 +248,13 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	if result.Changed == 0 {
 		return exit(cli.ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", cli.CleanText(operation, cli.OneLine)))
 	}
-	return a.refused(fmt.Sprintf("replayer undo %s %s%s", a.place(), cli.ShellWord(operation), bulk.expectFlag(result.Selected)), consent.reason)
+	return a.endDryRun(fmt.Sprintf("replayer undo %s %s%s", a.dlqText(), cli.ShellWord(operation), bulk.expectFlag(result.Selected)), consent.reason)
 }
 
-// changed prints the result of a change and the command that undoes it, and returns the error that the command ends with.
+// changed prints the result of a change and the command that undoes it, and returns the error that the command ends
+// with.
 func (a *app) changed(done string, call operation.Call, r replay.ChangeResult, err error) error {
-	a.goOnAfterCancel(err, call.ContinueCommand(r.Selected))
+	a.printContinueCommand(err, call.ContinueCommand(r.Selected))
 	if err != nil && r.Transactions == 0 {
 		return changeEnding(r, err)
 	}
@@ -261,7 +262,7 @@ func (a *app) changed(done string, call operation.Call, r replay.ChangeResult, e
 		err = written
 	}
 	if r.Changed > 0 && a.output == "table" {
-		fmt.Fprintf(a.env.Err, "To undo it:\n  replayer undo %s %s%s --execute --reason 'why'\n", a.place(), r.ID, expectFlag(r.Changed, false))
+		fmt.Fprintf(a.env.Err, "To undo it:\n  replayer undo %s %s%s --execute --reason 'why'\n", a.dlqText(), r.ID, expectFlag(r.Changed, false))
 	}
 	return changeEnding(r, err)
 }

@@ -51,7 +51,7 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	root.SetArgs(args)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := a.worded(root.ExecuteContext(ctx))
+	err := a.explained(root.ExecuteContext(ctx))
 	code, say := codeOf(err)
 	if code == cli.ExitInterrupted {
 		err = fmt.Errorf("interrupted: %w", err)
@@ -71,7 +71,7 @@ type app struct {
 	output      string
 	outputGiven bool // -o was given
 	by          string
-	reading     reading
+	dlqFlags    dlqFlags
 	lease       operation.LeaseOptions
 	noColor     bool
 	verbose     bool
@@ -139,7 +139,7 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 		return exit(cli.ExitUsage, err)
 	}
 	a.leasing(cmd)
-	if err := a.choose(cmd); err != nil {
+	if err := a.choosePipelineFile(cmd); err != nil {
 		return err
 	}
 	a.outputGiven = a.output != ""
@@ -159,8 +159,8 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 // formats returns the values of -o.
 func formats() []string { return []string{"table", "json", "ndjson"} }
 
-// arrangeArgs lets each command take the pipeline file as its argument, unless it takes others, and turns errors about arguments into usage
-// errors.
+// arrangeArgs lets each command take the pipeline file as its argument, unless it takes others, and turns errors about
+// arguments into usage errors.
 func (a *app) arrangeArgs(root *cobra.Command) {
 	for _, c := range append(root.Commands(), root) {
 		inner := c.Args
@@ -210,10 +210,9 @@ func (a *app) fileArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// choose sets the pipeline file that the command line or the environment names. A missing name is no error yet, because some commands need
-// no file.
-// Flags that name a DLQ without a pipeline override the environment.
-func (a *app) choose(cmd *cobra.Command) error {
+// choosePipelineFile sets the pipeline file that the command line or the environment names. A missing name is no error
+// yet, because some commands need no file. Flags that name a DLQ without a pipeline override the environment.
+func (a *app) choosePipelineFile(cmd *cobra.Command) error {
 	named := cli.NamedPipelineFile{Argument: a.argument, Environment: a.env.ConfigFile}
 	if cmd.Flags().Changed("config") {
 		flag := a.configFile

@@ -15,12 +15,12 @@ import (
 
 // editFlags holds the flags of the edit command.
 type editFlags struct {
-	sel       selection
-	consent   consent
-	bulk      bulk
-	rewriting rewriting
-	from      string
-	show      int
+	sel     selection
+	consent consentFlags
+	count   countFlags
+	rewrite rewriteFlags
+	from    string
+	show    int
 }
 
 func (a *app) edit() *cobra.Command {
@@ -44,9 +44,9 @@ The DLQ of other software stays unchanged: replayer replay changes its dead lett
 	}
 	f.sel.register(cmd)
 	f.consent.register(cmd)
-	f.bulk.register(cmd)
-	a.reading.registerOwn(cmd)
-	f.rewriting.register(cmd, "What they become")
+	f.count.register(cmd)
+	a.dlqFlags.registerOwn(cmd)
+	f.rewrite.register(cmd, "What they become")
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
 	flags.IntVar(&f.show, "show", 5, "show the differences of this many dead letters in a table (json and ndjson have all)")
@@ -61,10 +61,10 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if err := f.consent.check(); err != nil {
 		return err
 	}
-	if err := f.bulk.check(filter, f.consent.execute); err != nil {
+	if err := f.count.check(filter, f.consent.execute); err != nil {
 		return err
 	}
-	_, edit, err := a.read(&f.rewriting)
+	_, edit, err := a.read(&f.rewrite)
 	if err != nil {
 		return err
 	}
@@ -73,17 +73,17 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	}
 	if a.alone() {
 		return cli.UsageError("edit does not write to the DLQ of other software; replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
-			a.place(), flagsOf(filter), allFlag(filter), a.typed(rewritingFlags()...))
+			a.dlqText(), flagsOf(filter), allFlag(filter), a.givenFlags(rewriteFlagNames()...))
 	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
-	o := replay.EditOptions{Rewrite: edit, From: f.from, Call: a.call(f.consent.reason), Confirm: a.confirm(ctx, &f.bulk)}
+	o := replay.EditOptions{Rewrite: edit, From: f.from, Call: a.call(f.consent.reason), Confirm: a.confirm(ctx, &f.count)}
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}
-	o.ContinueCommand = a.goesOn(a.editing(filter, ""), f.consent.reason)
+	o.ContinueCommand = a.continueCommand(a.editing(filter, ""), f.consent.reason)
 	result, err := s.Edit(ctx, filter, o)
 	return a.changed("edit", o.Call, result, err)
 }
@@ -124,12 +124,12 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if fit == 0 {
 		return exit(cli.ExitNothing, errors.New("no dead letter can be edited this way"))
 	}
-	return a.refused(a.editing(filter, f.bulk.expectFlag(letters)), f.consent.reason)
+	return a.endDryRun(a.editing(filter, f.count.expectFlag(letters)), f.consent.reason)
 }
 
 // editing returns the command of an edit.
 func (a *app) editing(filter deadletters.Filter, expect string) string {
-	return "replayer edit " + a.place() + flagsOf(filter) + allFlag(filter) + expect + a.typed(append(rewritingFlags(), "from")...)
+	return "replayer edit " + a.dlqText() + flagsOf(filter) + allFlag(filter) + expect + a.givenFlags(append(rewriteFlagNames(), "from")...)
 }
 
 const (

@@ -33,8 +33,8 @@ which today's transform refuses them. They are payload: consider who can see the
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, values) },
 	}
 	sel.register(cmd)
-	a.reading.register(cmd)
-	a.reading.registerGone(cmd)
+	a.dlqFlags.register(cmd)
+	a.dlqFlags.registerGone(cmd)
 	cmd.Flags().BoolVar(&values, "values", false, "count the values that today's transform refuses, by group")
 	return cmd
 }
@@ -116,7 +116,7 @@ func (a *app) groupTable(groups []dlq.Group) error {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",
-		cli.Count(total, "dead letter"), cli.Count(len(groups), "group"), a.place(), cli.ShellWord(groups[0].Example))
+		cli.Count(total, "dead letter"), cli.Count(len(groups), "group"), a.dlqText(), cli.ShellWord(groups[0].Example))
 	return err
 }
 
@@ -181,7 +181,7 @@ most %d bytes. On a pipeline's groups they need the permissions of consumer paus
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the note")
-	a.reading.register(cmd)
+	a.dlqFlags.register(cmd)
 	return cmd
 }
 

@@ -27,9 +27,9 @@ themselves; this command is for a database that others query, and for a first fi
 --check reads both topics again and compares every dead letter with its row; it changes nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), check) },
 	}
-	a.reading.register(cmd)
+	a.dlqFlags.register(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "compare the index, as it is, with the topics")
-	cmd.Flags().BoolVar(&a.reading.rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start; a damaged file is kept as FILE.damaged")
+	cmd.Flags().BoolVar(&a.dlqFlags.rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start; a damaged file is kept as FILE.damaged")
 	cmd.MarkFlagsMutuallyExclusive("check", "rebuild")
 	return cmd
 }
@@ -43,7 +43,7 @@ func (a *app) runIndex(ctx context.Context, check bool) error {
 		return a.checkIndex(ctx, s)
 	}
 	fill := s.Index().Sync
-	if a.reading.rebuild {
+	if a.dlqFlags.rebuild {
 		fill = s.Index().Rebuild
 	}
 	done, err := fill(ctx)

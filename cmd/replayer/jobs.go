@@ -15,8 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/jobs"
 )
 
-// jobOrders returns the commands that pause, continue or cancel a job. They need no --execute, because they stop work or continue work that
-// was started with it.
+// jobOrders returns the commands that pause, continue or cancel a job. They need no --execute, because they stop work
+// or continue work that was started with it.
 func (a *app) jobOrders() []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ not reach and ends with exit code 6; replayer replays shows the command that con
 			Args: oneArgument(c.name + " takes the id of one job (replayer replays lists them)"),
 			RunE: func(cmd *cobra.Command, args []string) error { return a.runJobOrder(cmd.Context(), c.order, args[0]) },
 		}
-		a.reading.registerDLQ(cmd)
+		a.dlqFlags.registerDLQ(cmd)
 		out = append(out, cmd)
 	}
 	return out
@@ -63,14 +63,16 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 	return a.answer(j, jobLine(j)+"\n")
 }
 
-// goOnAfterCancel prints the command that continues a change after an operator cancelled it or another replayer ended it.
-func (a *app) goOnAfterCancel(err error, command string) {
+// printContinueCommand prints the command that continues a change after an operator cancelled it or another replayer
+// ended it.
+func (a *app) printContinueCommand(err error, command string) {
 	if isCancelled(err) || errors.Is(err, jobs.ErrFenced) {
 		fmt.Fprintf(a.env.Err, "To continue with the rest%s:\n  %s\n", counting(command), command)
 	}
 }
 
-// counting explains why a printed command is a dry run: the operator must name the number of remaining dead letters, which is unknown.
+// counting explains why a printed command is a dry run: the operator must name the number of remaining dead letters,
+// which is unknown.
 func counting(command string) string {
 	if strings.Contains(command, " --execute") {
 		return ""
@@ -81,7 +83,8 @@ func counting(command string) string {
 // jobsShown is the number of jobs in a table. The JSON has all stored jobs.
 const jobsShown = 10
 
-// jobLine returns the state of a job: "replay r1 is paused: 4000 of 12000 dead letters put back, 3 left, wave 2; paused by bo".
+// jobLine returns the state of a job: "replay r1 is paused: 4000 of 12000 dead letters put back, 3 left, wave 2; paused
+// by bo".
 func jobLine(j control.Job) string {
 	done := "changed"
 	if j.IsReplay() {

@@ -31,8 +31,8 @@ each has its original bytes, as text or base64.
 		},
 	}
 	sel.register(cmd)
-	a.reading.register(cmd)
-	a.reading.registerGone(cmd)
+	a.dlqFlags.register(cmd)
+	a.dlqFlags.registerGone(cmd)
 	cmd.Flags().BoolVar(&show.newest, "newest", false, "the newest first; with --limit the newest ones")
 	cmd.Flags().BoolVar(&show.noValues, "no-values", false, "leave out the original bytes (json, ndjson)")
 	cmd.Flags().BoolVar(&show.details, "details", false, "all fields: group, time of death, feature, attempts, replays and problems too (json, ndjson)")
@@ -145,8 +145,8 @@ not a feature has no geometry. csv is a table for a spreadsheet.`,
 		},
 	}
 	sel.register(cmd)
-	a.reading.register(cmd)
-	a.reading.registerGone(cmd)
+	a.dlqFlags.register(cmd)
+	a.dlqFlags.registerGone(cmd)
 	cmd.Flags().StringVar(&format, "format", string(dlq.NDJSON), strings.Join(texts(dlq.Formats()), ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("format", words(texts(dlq.Formats()))))
 	return cmd

@@ -23,13 +23,13 @@ func (a *app) options() (cfg *config.Config, o replay.Options, err error) {
 	}
 	a.cfg = cfg
 	o = replay.Options{
-		Alone: a.alone(), StateDir: a.reading.stateDir, Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
+		Alone: a.alone(), StateDir: a.dlqFlags.stateDir, Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
 		Index: dlqindex.Options{
-			Place: a.reading.index, Rebuild: a.reading.rebuild, Progress: a.indexProgress(),
+			Place: a.dlqFlags.index, Rebuild: a.dlqFlags.rebuild, Progress: a.indexProgress(),
 			Doubt: func(why string) { fmt.Fprintln(a.env.Err, "warning: "+cli.CleanText(why, cli.OneLine)) },
 		},
 	}
-	o.Dialect, err = a.reading.ofDialect()
+	o.Dialect, err = a.dlqFlags.ofDialect()
 	return cfg, o, err
 }
 
@@ -50,21 +50,22 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	return s, s.OpenState(ctx)
 }
 
-// browse opens the service that answers questions about dead letters. background leaves its index to the caller. Run closes it.
+// browse opens the service that answers questions about dead letters. background leaves its index to the caller. Run
+// closes it.
 func (a *app) browse(ctx context.Context, background bool) (*dlq.Service, error) {
 	cfg, o, err := a.options()
 	if err != nil {
 		return nil, err
 	}
-	s, err := dlq.Open(ctx, cfg, dlq.Options{Options: o, Topic: a.reading.named.Topic, Background: background})
+	s, err := dlq.Open(ctx, cfg, dlq.Options{Options: o, Topic: a.dlqFlags.named.Topic, Background: background})
 	if err == nil {
 		a.closing = append(a.closing, s.Close)
 	}
 	return s, err
 }
 
-// indexProgress returns a function that prints the reason for a rebuild of the index. On a terminal it also shows the progress of a long
-// fill.
+// indexProgress returns a function that prints the reason for a rebuild of the index. On a terminal it also shows the
+// progress of a long fill.
 func (a *app) indexProgress() func(dlqindex.Progress) {
 	shown, reported := int64(-1), false
 	return func(p dlqindex.Progress) {
@@ -91,18 +92,18 @@ func (a *app) indexProgress() func(dlqindex.Progress) {
 // manyRecords is the minimum number of new records for which progress is shown.
 const manyRecords = 20000
 
-// looking explains on the standard error why a command takes long.
-func (a *app) looking() {
+// explainSlowness explains on the standard error why a command takes long.
+func (a *app) explainSlowness() {
 	fmt.Fprintln(a.env.Err, "looking through the dead letters, which takes a while; --since and --group make them fewer")
 }
 
-// worded adds help to an error of Kafka: the denied principal, the command that prints the needed ACLs, the flag or key that names the
-// brokers, and similar topics.
-func (a *app) worded(err error) error {
+// explained adds help to an error of Kafka: the denied principal, the command that prints the needed ACLs, the flag or
+// key that names the brokers, and similar topics.
+func (a *app) explained(err error) error {
 	if a.cfg == nil {
 		return err
 	}
-	principal, topic := kafka.Principal(a.cfg.Kafka), a.reading.named.Topic
+	principal, topic := kafka.Principal(a.cfg.Kafka), a.dlqFlags.named.Topic
 	if topic == "" {
 		return kafka.NamedDenial(principal, "replayer acls", err)
 	}
@@ -111,7 +112,7 @@ func (a *app) worded(err error) error {
 	}
 	privileges := ""
 	if a.alone() {
-		privileges = fmt.Sprintf("replayer acls %s --target TOPIC --principal %s", a.place(), cmp.Or(principal, "User:NAME"))
+		privileges = fmt.Sprintf("replayer acls %s --target TOPIC --principal %s", a.dlqText(), cmp.Or(principal, "User:NAME"))
 	}
 	if errors.Is(err, kafka.ErrNoTopic) && strings.Contains(err.Error(), topic) { // Switchback never creates this topic
 		err = fmt.Errorf("%w: %s; check --topic%s", kafka.ErrNoTopic, topic, a.similar(topic))
@@ -119,7 +120,8 @@ func (a *app) worded(err error) error {
 	return kafka.NamedDenial(principal, privileges, err)
 }
 
-// similar returns the names of existing topics similar to a topic, or "" if the brokers do not list them within a second.
+// similar returns the names of existing topics similar to a topic, or "" if the brokers do not list them within a
+// second.
 func (a *app) similar(topic string) string {
 	if !a.alone() {
 		return ""

@@ -21,10 +21,10 @@ import (
 
 func (a *app) plan() *cobra.Command {
 	var sel selection
-	var forcing forcing
+	var forcing forceFlags
 	var file, reason string
-	var going going
-	var rewriting rewriting
+	var going targetFlags
+	var rewriting rewriteFlags
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Freeze the dead letters of a replay, and what is expected",
@@ -54,7 +54,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 	going.register(cmd)
 	rewriting.register(cmd, "What they become (without a pipeline)")
 	rewriting.registerSubject(cmd, "What they become (without a pipeline)")
-	a.reading.registerOwn(cmd)
+	a.dlqFlags.registerOwn(cmd)
 	forcing.register(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")
@@ -94,19 +94,19 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	if err := a.writePlan(p, false); err != nil {
 		return err
 	}
-	a.tellAudiences(ctx, s, p)
+	a.printAudiences(ctx, s, p)
 	if p.Changes(false) == 0 {
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay %s --plan %s%s%s --execute --reason %s\n",
-		p.ID, file, a.place(), cli.ShellWord(file), cli.FlagText(programFlag, p.Rewrite.Program), forceFlag(p), cli.ShellWord(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
+		p.ID, file, a.dlqText(), cli.ShellWord(file), cli.FlagText(programFlag, p.Rewrite.Program), forceFlag(p), cli.ShellWord(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
 	return err
 }
 
 // ofPlan refuses flags whose value the plan fixes: the filter, the target and the rewrite.
 func ofPlan(cmd *cobra.Command) (err error) {
-	allowed := append(cli.FlagNames(new(consent).register, new(sending).register, new(reading).registerOwn, new(creating).register), "plan", forceVersionFlag, programFlag)
+	allowed := append(cli.FlagNames(new(consentFlags).register, new(executionFlags).register, new(dlqFlags).registerOwn, new(createFlags).register), "plan", forceVersionFlag, programFlag)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains(allowed, f.Name) && err == nil {
 			err = cli.UsageError("--%s: the plan determines this: leave the flag out, or make another plan with it", f.Name)
@@ -115,8 +115,8 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// tellAge prints the age of the forecast of a plan, and whether the plan was executed before.
-func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) error {
+// printAge prints the age of the forecast of a plan, and whether the plan was executed before.
+func (a *app) printAge(ctx context.Context, s *replay.Service, p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "This is the forecast from %s, when the plan was made; a dead letter whose state changed since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
 	done, err := s.Status(ctx, p.ID)
 	if errors.Is(err, states.ErrNoReplay) {
@@ -126,15 +126,16 @@ func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) erro
 		return err
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or completely: %s put back, %d closed as duplicates; see replayer replays %s %s\n",
-		cli.Count(done.Attempted, "dead letter"), done.Duplicates, a.place(), p.ID)
+		cli.Count(done.Attempted, "dead letter"), done.Duplicates, a.dlqText(), p.ID)
 	return err
 }
 
 // mappingFlag allows a replay while running instances use another mapping than the dry run.
 const mappingFlag = "mapping-differs"
 
-// compareMappings prints the mappings of the running instances and reports whether one is known to differ from the mapping of the plan. An
-// unknown mapping does not count as different. Plans for another topic are not compared, because the instances do not read it.
+// compareMappings prints the mappings of the running instances and reports whether one is known to differ from the
+// mapping of the plan. An unknown mapping does not count as different. Plans for another topic are not compared,
+// because the instances do not read it.
 func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Plan) (differs bool, err error) {
 	if p.To != "" || p.Alone() {
 		return false, nil
@@ -160,7 +161,8 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 	return c.Differs(), nil
 }
 
-// differentMapping returns the error of a replay that instances with another mapping prevent. compareMappings printed the instances.
+// differentMapping returns the error of a replay that instances with another mapping prevent. compareMappings printed
+// the instances.
 func (a *app) differentMapping(p *plan.Plan) error {
 	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, because running instances have another mapping than %s (see above); "+
 		"restart all of them with the same pipeline file, or make the plan with the file that they run; --%s goes on as it is", p.ID, mappingFlag))

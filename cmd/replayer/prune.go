@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) prune() *cobra.Command {
-	var consent consent
+	var consent consentFlags
 	var olderThan string
 	cmd := &cobra.Command{
 		Use:   "prune",
@@ -31,12 +31,12 @@ behind it. The output names these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
 	}
 	consent.register(cmd)
-	a.reading.registerOwn(cmd)
+	a.dlqFlags.registerOwn(cmd)
 	cmd.Flags().StringVar(&olderThan, "older-than", "", "resolved before this: a time, a date, or an age such as 30d (default: dead_letters.keep_resolved)")
 	return cmd
 }
 
-func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) error {
+func (a *app) runPrune(ctx context.Context, olderThan string, consent *consentFlags) error {
 	if err := consent.check(); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	if olderThan != "" {
 		older = " --older-than " + before.UTC().Format(time.RFC3339Nano)
 	}
-	return a.refused(fmt.Sprintf("replayer prune %s%s", a.place(), older), consent.reason)
+	return a.endDryRun(fmt.Sprintf("replayer prune %s%s", a.dlqText(), older), consent.reason)
 }
 
 func (a *app) writePrune(done string, r replay.PruneResult) error {

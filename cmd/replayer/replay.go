@@ -21,13 +21,13 @@ import (
 // replayFlags holds the flags of the replay command.
 type replayFlags struct {
 	sel       selection
-	consent   consent
-	bulk      bulk
-	sending   sending
-	forcing   forcing
-	going     going
-	creating  creating
-	rewriting rewriting
+	consent   consentFlags
+	count     countFlags
+	execution executionFlags
+	force     forceFlags
+	target    targetFlags
+	create    createFlags
+	rewrite   rewriteFlags
 	plan      string // file; "" replays what the filter selects
 }
 
@@ -68,14 +68,14 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	mustComplete(cmd.MarkFlagFilename("plan"))
 	f.sel.register(cmd)
 	f.consent.register(cmd)
-	f.bulk.register(cmd)
-	f.sending.register(cmd)
-	f.forcing.register(cmd)
-	f.going.register(cmd)
-	f.rewriting.register(cmd, "What they become (without a pipeline)")
-	f.rewriting.registerSubject(cmd, "What they become (without a pipeline)")
-	f.creating.register(cmd)
-	a.reading.registerOwn(cmd)
+	f.count.register(cmd)
+	f.execution.register(cmd)
+	f.force.register(cmd)
+	f.target.register(cmd)
+	f.rewrite.register(cmd, "What they become (without a pipeline)")
+	f.rewrite.registerSubject(cmd, "What they become (without a pipeline)")
+	f.create.register(cmd)
+	a.dlqFlags.registerOwn(cmd)
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.keepsNothing(ctx, s, f, filter); err != nil {
+	if err := a.checkStatesFirst(ctx, s, f, filter); err != nil {
 		return err
 	}
 	p, err := s.Plan(ctx, filter, o)
@@ -104,7 +104,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if p.Letters == 0 {
 		return a.nothingToReplay(p, f.consent.execute)
 	}
-	return a.carryOut(ctx, s, p, options, f)
+	return a.replayPlan(ctx, s, p, options, f)
 }
 
 // runPlanned replays the dead letters of a plan file.
@@ -112,11 +112,11 @@ func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 	if err := f.consent.check(); err != nil {
 		return err
 	}
-	options, err := f.sending.options(a.call(f.consent.reason))
+	options, err := f.execution.options(a.call(f.consent.reason))
 	if err != nil {
 		return err
 	}
-	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.Program
+	options.ForceVersion, options.Program = f.force.on, f.rewrite.Program
 	p, err := plan.Open(f.plan)
 	if err != nil {
 		return exit(cli.ExitUsage, err)
@@ -128,11 +128,11 @@ func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, s, p, options, f)
+	return a.replayPlan(ctx, s, p, options, f)
 }
 
-// carryOut executes a plan, or shows its effect in a dry run.
-func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, f *replayFlags) error {
+// replayPlan executes a plan, or shows its effect in a dry run.
+func (a *app) replayPlan(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, f *replayFlags) error {
 	differs, err := a.compareMappings(ctx, s, p)
 	if err != nil {
 		return err
@@ -140,8 +140,8 @@ func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o r
 	letters := p.Changes(o.IncludingFailing)
 	switch {
 	case !f.consent.execute:
-		return a.foretell(ctx, s, p, letters, f)
-	case differs && !f.sending.mappingDiffers:
+		return a.previewReplay(ctx, s, p, letters, f)
+	case differs && !f.execution.mappingDiffers:
 		return a.differentMapping(p)
 	case p.Alone() && letters == 0:
 		return a.nothingOfAny(p)
@@ -150,42 +150,42 @@ func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o r
 		if err := a.confirmTargets(ctx, p, f); err != nil {
 			return err
 		}
-		if err := a.confirm(ctx, &f.bulk)(letters); err != nil {
+		if err := a.confirm(ctx, &f.count)(letters); err != nil {
 			return err
 		}
 	}
 	command := a.executing(f.command(a, p, letters), f.consent.reason)
-	if err := a.ownTopics(ctx, s, &f.creating, command); err != nil {
+	if err := a.ensureStates(ctx, s, &f.create, command); err != nil {
 		return err
 	}
 	if f.plan == "" {
-		command = f.goesOn(a, p, letters)
+		command = f.continueCommand(a, p, letters)
 	}
 	o.ContinueCommand = func(int) string { return command }
 	return a.execute(ctx, s, p, o)
 }
 
-// foretell ends a dry run: it prints the plan and the command that executes it.
-func (a *app) foretell(ctx context.Context, s *replay.Service, p *plan.Plan, letters int, f *replayFlags) error {
+// previewReplay ends a dry run: it prints the plan and the command that executes it.
+func (a *app) previewReplay(ctx context.Context, s *replay.Service, p *plan.Plan, letters int, f *replayFlags) error {
 	if f.plan != "" {
 		if err := s.Owns(p); err != nil {
 			return err
 		}
 	}
-	if err := a.writePlan(p, f.sending.o.IncludingFailing); err != nil {
+	if err := a.writePlan(p, f.execution.o.IncludingFailing); err != nil {
 		return err
 	}
 	if f.plan != "" {
-		if err := a.tellAge(ctx, s, p); err != nil {
+		if err := a.printAge(ctx, s, p); err != nil {
 			return err
 		}
 	}
 	if letters == 0 {
 		return a.nothingGoesBack(p)
 	}
-	a.tellAudiences(ctx, s, p)
+	a.printAudiences(ctx, s, p)
 	a.takeOrigins(p)
-	return a.refused(f.command(a, p, letters), cmp.Or(f.consent.reason, p.Force))
+	return a.endDryRun(f.command(a, p, letters), cmp.Or(f.consent.reason, p.Force))
 }
 
 // options returns the options of the plan and of its execution.
@@ -193,57 +193,58 @@ func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanO
 	if err := f.consent.check(); err != nil {
 		return o, options, err
 	}
-	if err := f.bulk.check(filter, f.consent.execute); err != nil {
+	if err := f.count.check(filter, f.consent.execute); err != nil {
 		return o, options, err
 	}
-	if options, err = f.sending.options(a.call(f.consent.reason)); err != nil {
+	if options, err = f.execution.options(a.call(f.consent.reason)); err != nil {
 		return o, options, err
 	}
-	if err := options.Fits(f.going.o.To, a.alone()); err != nil {
+	if err := options.Fits(f.target.o.To, a.alone()); err != nil {
 		return o, options, err
 	}
-	if o, err = f.going.options(a); err != nil {
+	if o, err = f.target.options(a); err != nil {
 		return o, options, err
 	}
-	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.Program
-	if o.Rewrite, _, err = a.read(&f.rewriting); err != nil {
+	options.ForceVersion, options.Program = f.force.on, f.rewrite.Program
+	if o.Rewrite, _, err = a.read(&f.rewrite); err != nil {
 		return o, options, err
 	}
-	o.Force, err = f.forcing.why(f.consent.reason)
+	o.Force, err = f.force.why(f.consent.reason)
 	return o, options, err
 }
 
 // command returns the command that replays the given number of dead letters of a plan.
 func (f *replayFlags) command(a *app, p *plan.Plan, letters int) string {
 	if f.plan == "" {
-		return f.ofFilter(a, p.Filter, f.bulk.expectFlag(letters))
+		return f.ofFilter(a, p.Filter, f.count.expectFlag(letters))
 	}
-	return "replayer replay " + a.place() + " --plan " + cli.ShellWord(f.plan) + cli.FlagText(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
+	return "replayer replay " + a.dlqText() + " --plan " + cli.ShellWord(f.plan) + cli.FlagText(programFlag, p.Rewrite.Program) + a.givenFlags(executionFlagNames()...) + forceFlag(p)
 }
 
 // ofFilter returns the command that replays the dead letters of a filter.
 func (f *replayFlags) ofFilter(a *app, filter deadletters.Filter, expect string) string {
-	how := slices.Concat(goingFlags(), rewritingFlags(), sendingFlags(), []string{forceVersionFlag})
-	return "replayer replay " + a.place() + flagsOf(filter) + allFlag(filter) + expect + a.typed(how...)
+	how := slices.Concat(targetFlagNames(), rewriteFlagNames(), executionFlagNames(), []string{forceVersionFlag})
+	return "replayer replay " + a.dlqText() + flagsOf(filter) + allFlag(filter) + expect + a.givenFlags(how...)
 }
 
-// keepsNothing refuses a complete replay command if the replayer has no place for its states. It checks before the plan is made, because
-// planning many dead letters takes long.
-func (a *app) keepsNothing(ctx context.Context, s *replay.Service, f *replayFlags, filter deadletters.Filter) error {
-	named := f.bulk.expect >= 0 && (f.going.o.To != "" || len(f.going.o.Origins) > 0)
-	if !f.consent.execute || !named || f.creating.on || a.asks() {
+// checkStatesFirst refuses a complete replay command if the replayer has no place for its states. It checks before the
+// plan is made, because planning many dead letters takes long.
+func (a *app) checkStatesFirst(ctx context.Context, s *replay.Service, f *replayFlags, filter deadletters.Filter) error {
+	named := f.count.expect >= 0 && (f.target.o.To != "" || len(f.target.o.Origins) > 0)
+	if !f.consent.execute || !named || f.create.on || a.canAsk() {
 		return nil
 	}
-	return a.ownTopics(ctx, s, &f.creating, a.executing(f.ofFilter(a, filter, f.bulk.expectFlag(f.bulk.expect)), f.consent.reason))
+	return a.ensureStates(ctx, s, &f.create, a.executing(f.ofFilter(a, filter, f.count.expectFlag(f.count.expect)), f.consent.reason))
 }
 
-// goesOn returns the command that continues a stopped replay under the same id. A forced replay needs its reason in a dry run, too.
-func (f *replayFlags) goesOn(a *app, p *plan.Plan, letters int) string {
+// continueCommand returns the command that continues a stopped replay under the same id. A forced replay needs its
+// reason in a dry run, too.
+func (f *replayFlags) continueCommand(a *app, p *plan.Plan, letters int) string {
 	a.set(replayIDFlag, p.ID)
 	if p.Force != "" {
 		letters = 0
 	}
-	return a.goesOn(f.ofFilter(a, p.Filter, ""), f.consent.reason)(letters)
+	return a.continueCommand(f.ofFilter(a, p.Filter, ""), f.consent.reason)(letters)
 }
 
 // forceFlag returns --force-version for a forced plan.
@@ -277,7 +278,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 		command := o.ContinueCommand(p.Letters)
 		fmt.Fprintf(a.env.Err, "Once the cause is fixed, continue with the rest, and with what failed%s:\n  %s\n", counting(command), command)
 	}
-	a.goOnAfterCancel(err, o.ContinueCommand(p.Letters))
+	a.printContinueCommand(err, o.ContinueCommand(p.Letters))
 	return ending(result, err)
 }
 

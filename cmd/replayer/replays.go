@@ -49,7 +49,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 			return a.runStatus(cmd.Context(), args[0], wait)
 		},
 	}
-	a.reading.registerDLQ(cmd)
+	a.dlqFlags.registerDLQ(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter of the replay")
 	cmd.Flags().BoolVarP(&watch.on, "watch", "w", false, "follow all replays until you stop it")
 	cmd.Flags().DurationVar(&watch.every, "every", 2*time.Second, "how often, with --watch")
@@ -87,7 +87,7 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if status.Unheard > 0 {
 		fmt.Fprintf(a.env.Err, "Nobody reports what became of %s. Look in the other software; then, for one that succeeded, and for one that has to go back:\n"+
 			"  replayer list %[2]s --status replaying\n  replayer discard %[2]s --id ID --execute --reason 'why'\n  replayer reopen %[2]s --id ID --execute --reason 'why'\n",
-			cli.Count(status.Unheard, "dead letter"), a.place())
+			cli.Count(status.Unheard, "dead letter"), a.dlqText())
 	}
 	if status.FailedAgain > 0 {
 		return exit(cli.ExitPartly, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
-// writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one line of JSON per dead letter.
-// includingFailing is true if dead letters that will fail again are replayed, too.
+// writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one line of JSON per dead
+// letter. includingFailing is true if dead letters that will fail again are replayed, too.
 func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	defer func() {
 		fmt.Fprintln(a.env.Err, summaryText(p, includingFailing))
@@ -65,7 +65,8 @@ func (a *app) outlookTable(p *plan.Plan) error {
 	return a.print(t.Text(a.screen()))
 }
 
-// becomes describes what is unusual about a group of replayed dead letters: their order, and the changes of a rewrite with an example.
+// becomes describes what is unusual about a group of replayed dead letters: their order, and the changes of a rewrite
+// with an example.
 func becomes(o plan.Outcome) string {
 	if o.Reversed {
 		o.Reversed = false
@@ -221,7 +222,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if r.Outcome != nil || p.To != "" || p.Alone() || r.Reinjected+r.Already == 0 { // nothing to wait for
 		return nil
 	}
-	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer replays %s %s --wait\n", a.place(), r.ReplayID)
+	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer replays %s %s --wait\n", a.dlqText(), r.ReplayID)
 	return err
 }
 
@@ -240,7 +241,8 @@ func (f *figures) outcome(o *states.Counts) {
 	}
 }
 
-// leftText returns a table of the dead letters that were not changed, by reason. The JSON also lists the first thousand of each reason.
+// leftText returns a table of the dead letters that were not changed, by reason. The JSON also lists the first thousand
+// of each reason.
 func (a *app) leftText(left []replay.LeftBy) string {
 	if len(left) == 0 {
 		return ""

@@ -49,7 +49,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	f := s.Filter
 	for _, word := range s.text.Statuses {
-		if near := meant(word, texts(deadletters.Statuses())); near != "" {
+		if near := nearest(word, texts(deadletters.Statuses())); near != "" {
 			return f, cli.UsageError("--status %s: there is no such status; did you mean %s?", word, near)
 		}
 	}
@@ -62,8 +62,8 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	return f, nil
 }
 
-// flagsOf returns a filter as flags, with absolute times, for a printed command. It leaves out the statuses that a command
-// selects anyway.
+// flagsOf returns a filter as flags, with absolute times, for a printed command. It leaves out the statuses that a
+// command selects anyway.
 func flagsOf(f deadletters.Filter) string {
 	if len(f.Statuses) == 1 && f.Statuses[0] == deadletters.Pending {
 		f.Statuses = nil
@@ -88,16 +88,17 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-// meant returns the value of an enumeration that is similar to a mistyped word. It returns "" if the word is valid or nothing is similar.
-func meant(word string, list []string) string {
+// nearest returns the value of an enumeration that is similar to a mistyped word. It returns "" if the word is valid or
+// nothing is similar.
+func nearest(word string, list []string) string {
 	if slices.Contains(list, word) {
 		return ""
 	}
 	return config.Nearest(word, list)
 }
 
-// filter returns the filter that the flags describe. An unknown error code causes only a warning, because another version of Switchback
-// may have written it to the DLQ.
+// filter returns the filter that the flags describe. An unknown error code causes only a warning, because another
+// version of Switchback may have written it to the DLQ.
 func (a *app) filter(s *selection) (deadletters.Filter, error) {
 	for _, code := range s.Codes {
 		if slices.Contains(texts(classify.Codes()), code) {
@@ -106,7 +107,7 @@ func (a *app) filter(s *selection) (deadletters.Filter, error) {
 		hint := "docs/errors.md lists them"
 		if code == "retries_exhausted" { // the name in simulate and in the audit trail
 			hint = "it is a reason: dead letters that used up their attempts have the code of their last error, see replayer groups"
-		} else if near := meant(code, texts(classify.Codes())); near != "" {
+		} else if near := nearest(code, texts(classify.Codes())); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		fmt.Fprintf(a.env.Err, "replayer: warning: --code %s: this version has no such code; %s\n", cli.CleanText(code, cli.OneLine), hint)

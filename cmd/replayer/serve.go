@@ -27,7 +27,7 @@ Without --access only the users of this machine can reach it. FILE says who may 
 those that a reverse proxy signs in.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), &f) },
 	}
-	a.reading.register(cmd)
+	a.dlqFlags.register(cmd)
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8480", "where to listen, as host:port; port 0 is any that is free")
 	cmd.Flags().BoolVar(&f.changes, "allow-changes", false, "let the pages change dead letters: for everybody at this machine, or with --access for the role replay")
 	cmd.Flags().StringVar(&f.access, "access", "", "file that says who may use the console from elsewhere (see docs/console.md)")
@@ -83,7 +83,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	var replays *replay.Service
-	if a.alone() || a.reading.named.Topic == "" {
+	if a.alone() || a.dlqFlags.named.Topic == "" {
 		replays = letters.Replays()
 	}
 	o := console.Options{DeadLetters: letters, Replays: replays, Access: gate, Metrics: f.metrics, Explain: a.explain, Now: a.env.Now}
@@ -92,7 +92,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 		if replays == nil {
 			return cli.UsageError("--allow-changes changes the pipeline's own DLQ, or one that is named by --brokers and --topic: leave --topic out, or -c")
 		}
-		o.Changes, may = &console.Changes{GoOn: a.goesOnAgain}, "which its pages may change"
+		o.Changes, may = &console.Changes{GoOn: a.continueConsole}, "which its pages may change"
 	}
 	c, err := console.New(ctx, o)
 	if err != nil {
@@ -104,8 +104,9 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	return c.Serve(ctx, l)
 }
 
-// goesOnAgain returns the command that continues an operation of the console. An undo is continued by the id of the undone operation.
-func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason string) func(letters int) string {
+// continueConsole returns the command that continues an operation of the console. An undo is continued by the id of the
+// undone operation.
+func (a *app) continueConsole(by, verb string, f deadletters.Filter, id, reason string) func(letters int) string {
 	what := flagsOf(f) + allFlag(f)
 	switch verb {
 	case "replay":
@@ -113,12 +114,12 @@ func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason stri
 	case "undo":
 		what = " " + cli.ShellWord(id)
 	}
-	return a.goesOnBy(by, "replayer "+verb+" "+a.place()+what, reason)
+	return a.continueCommandBy(by, "replayer "+verb+" "+a.dlqText()+what, reason)
 }
 
 // explain returns the exit code and the text that a command would print for an error.
 func (a *app) explain(err error) (cli.Exit, error) {
-	err = a.worded(err)
+	err = a.explained(err)
 	code, _ := codeOf(err)
 	return code, err
 }

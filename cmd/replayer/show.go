@@ -31,7 +31,7 @@ dead letter that fits into no topic are read from its place in the source topic 
 			return a.runShow(cmd.Context(), args[0], geojson)
 		},
 	}
-	a.reading.register(cmd)
+	a.dlqFlags.register(cmd)
 	cmd.Flags().BoolVar(&geojson, "geojson", false, "print the decoded feature alone, as GeoJSON, for a map")
 	cmd.Flags().StringVar(&out, "out", "", "write the original bytes into this file (it must not exist; - is the standard output) and show nothing else")
 	cmd.MarkFlagsMutuallyExclusive("geojson", "out")

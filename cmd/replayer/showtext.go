@@ -212,7 +212,8 @@ func attempts(l deadletters.Letter) string {
 	return text
 }
 
-// verdictText returns a verdict on one line. Text from a record is cleaned before colours are added, because cleaning removes colours.
+// verdictText returns a verdict on one line. Text from a record is cleaned before colours are added, because cleaning
+// removes colours.
 func (a *app) verdictText(v plan.Verdict) string {
 	if v.Passes {
 		return a.screen().Paint(cli.Green, "passes (remote steps and the sink are not tried)")
@@ -241,7 +242,8 @@ func bytesText(b []byte) string {
 	return "(base64) " + base64.StdEncoding.EncodeToString(b)
 }
 
-// headerText returns the text of a header value. Binary numbers of a framework are printed in decimal, timestamps also as a time.
+// headerText returns the text of a header value. Binary numbers of a framework are printed in decimal, timestamps also
+// as a time.
 func headerText(h kgo.RecordHeader) string {
 	n, ok := dialects.NumberIn(h)
 	switch {

@@ -27,7 +27,7 @@ It warns when more than %d dead letters of one pipeline died today (UTC) and are
 %d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, dlq.ManyPerDay, dlq.ManyInAll),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), fail) },
 	}
-	a.reading.register(cmd)
+	a.dlqFlags.register(cmd)
 	cmd.Flags().BoolVar(&fail, "fail-on-warning", false, "end with 4 when there is a warning, for a scheduler")
 	return cmd
 }

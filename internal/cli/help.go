@@ -21,8 +21,9 @@ type CommandGroup struct {
 	Commands []string
 }
 
-// ArrangeHelp puts the commands of a program into groups, in their order, and adds the examples of each command. The key of an example is the
-// path of the command without the program's name, such as "topics ensure". help and completion go into the last group.
+// ArrangeHelp puts the commands of a program into groups, in their order, and adds the examples of each command. The
+// key of an example is the path of the command without the program's name, such as "topics ensure". help and completion
+// go into the last group.
 func ArrangeHelp(root *cobra.Command, groups []CommandGroup, examples map[string]string) {
 	last := ""
 	for _, g := range groups {
@@ -184,7 +185,8 @@ func ExplainFlagErrors(root *cobra.Command) {
 // executeFlag is the flag with which a command makes its change.
 const executeFlag = "execute"
 
-// FlagHint returns what to write instead of an unknown flag. err is the error of parsing the flags of cmd. It returns "" if no flag is near.
+// FlagHint returns what to write instead of an unknown flag. err is the error of parsing the flags of cmd. It returns
+// "" if no flag is near.
 func FlagHint(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -50,8 +50,8 @@ func (e *Emitter) End(none error) error {
 // maxIndent is the deepest level of JSON that is indented.
 const maxIndent = 40
 
-// IndentJSON indents compact JSON: each member of an object is on its own line, but each list is on one line. Otherwise the ring of a polygon
-// would fill the screen with numbers.
+// IndentJSON indents compact JSON: each member of an object is on its own line, but each list is on one line. Otherwise
+// the ring of a polygon would fill the screen with numbers.
 func IndentJSON(compact string) string {
 	var b strings.Builder
 	depth, lists, quoted := 0, 0, false

@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// NewLogger returns a logger with times in UTC that writes text on a terminal, and one JSON object per line elsewhere. level is debug, info,
-// warn or error; empty means info. The LevelVar changes the level later.
+// NewLogger returns a logger with times in UTC that writes text on a terminal, and one JSON object per line elsewhere.
+// level is debug, info, warn or error; empty means info. The LevelVar changes the level later.
 func NewLogger(w io.Writer, level string) (*slog.Logger, *slog.LevelVar, error) {
 	l := new(slog.LevelVar)
 	if level != "" {
@@ -37,7 +37,8 @@ func logHandler(w io.Writer, level slog.Leveler, terminal bool) slog.Handler {
 	return slog.NewJSONHandler(w, options)
 }
 
-// EncodeJSON returns a value as JSON. Characters that could steer a terminal are escaped, which does not change the value.
+// EncodeJSON returns a value as JSON. Characters that could steer a terminal are escaped, which does not change the
+// value.
 func EncodeJSON(v any, indent string) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -19,8 +19,8 @@ const PipelineFileUsage = "pipeline file (YAML); also as an argument, or by " + 
 // ErrNoPipelineFile means that nothing names a pipeline file.
 var ErrNoPipelineFile = errors.New("no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by " + PipelineFileVariable)
 
-// NamedPipelineFile has the names of a pipeline file from each place; nil is no name. An empty name is a mistake, such as a shell variable
-// that is not set. An empty environment variable is no name.
+// NamedPipelineFile has the names of a pipeline file from each place; nil is no name. An empty name is a mistake, such
+// as a shell variable that is not set. An empty environment variable is no name.
 type NamedPipelineFile struct {
 	Flag, Argument *string
 	Environment    string
@@ -29,8 +29,8 @@ type NamedPipelineFile struct {
 // PipelineFile is the chosen file and the place that named it: "-c", "the argument" or "SWITCHBACK_CONFIG".
 type PipelineFile struct{ File, By string }
 
-// Choose returns the named file. The error is [ErrNoPipelineFile] if nothing names one. A name that is empty, and two different files, are
-// other errors.
+// Choose returns the named file. The error is [ErrNoPipelineFile] if nothing names one. A name that is empty, and two
+// different files, are other errors.
 func (n NamedPipelineFile) Choose() (PipelineFile, error) {
 	var chosen PipelineFile
 	for _, c := range []struct {

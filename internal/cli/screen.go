@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// FitScreen returns the lines of a text that fit a terminal: at most width characters each, and fewer lines than height, because the cursor
-// needs one. A width of 0 or 1 is unknown. Lines lose characters that steer a terminal.
+// FitScreen returns the lines of a text that fit a terminal: at most width characters each, and fewer lines than
+// height, because the cursor needs one. A width of 0 or 1 is unknown. Lines lose characters that steer a terminal.
 func FitScreen(text string, width, height int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 2 && len(lines) > height-1 {
@@ -38,14 +38,15 @@ func StaleLine(of, now time.Time, trouble error) string {
 	return fmt.Sprintf("NOT NEW, of %s ago: %v\n", now.Sub(of).Round(time.Second), strings.ReplaceAll(trouble.Error(), "\n", " "))
 }
 
-// RedrawScreen replaces the lines on a terminal (ECMA-48: CUP, EL, ED). It overwrites them without clearing the screen first, which would
-// flicker.
+// RedrawScreen replaces the lines on a terminal (ECMA-48: CUP, EL, ED). It overwrites them without clearing the screen
+// first, which would flicker.
 func RedrawScreen(out io.Writer, lines []string) error {
 	_, err := io.WriteString(out, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 	return err
 }
 
-// TerminalSize returns a function that asks for the present columns and rows of a terminal. terminal is false if out is none.
+// TerminalSize returns a function that asks for the present columns and rows of a terminal. terminal is false if out is
+// none.
 func TerminalSize(out io.Writer) func() (width, height int, terminal bool) {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -69,8 +70,8 @@ const (
 	KeepLines LineBreaks = true
 )
 
-// Steers reports whether a terminal obeys a character instead of showing it: an escape sequence, a bell, a line break, a change of
-// direction.
+// Steers reports whether a terminal obeys a character instead of showing it: an escape sequence, a bell, a line break,
+// a change of direction.
 func Steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // SteersInText is [Steers] for text of several lines, which may contain line breaks.
@@ -101,8 +102,8 @@ func CutText(text string, n int) string {
 	return string([]rune(text)[:max(n-1, 0)]) + "…"
 }
 
-// WrapText breaks a line at its spaces so that it fits so many columns, and indents the lines below the first. A word that is wider than a
-// line stays whole. Without a width the line stays as it is.
+// WrapText breaks a line at its spaces so that it fits so many columns, and indents the lines below the first. A word
+// that is wider than a line stays whole. Without a width the line stays as it is.
 func WrapText(line string, width int, indent string) string {
 	if width <= 0 || utf8.RuneCountInString(line) <= width {
 		return line
@@ -137,9 +138,9 @@ func CheckPeriod(every time.Duration) error {
 // lookBound is how long a look of a watch may take, if the period is not longer.
 const lookBound = 10 * time.Second
 
-// Watch takes a look once per period and shows it, until the context ends. If the first look fails, Watch returns its error. A later
-// failure is passed to show with the last look, so that an unreachable broker is visible and does not end the watch. The first look has no
-// bound in time: it may read a long topic.
+// Watch takes a look once per period and shows it, until the context ends. If the first look fails, Watch returns its
+// error. A later failure is passed to show with the last look, so that an unreachable broker is visible and does not
+// end the watch. The first look has no bound in time: it may read a long topic.
 func Watch[T any](ctx context.Context, every time.Duration, look func(context.Context) (T, error), show func(T, error) error) error {
 	last, err := look(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -163,8 +164,8 @@ func Watch[T any](ctx context.Context, every time.Duration, look func(context.Co
 	return nil
 }
 
-// ShellWord returns a text as one word of a shell. Characters that could steer a terminal are escaped, because a word may come from a
-// record.
+// ShellWord returns a text as one word of a shell. Characters that could steer a terminal are escaped, because a word
+// may come from a record.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)

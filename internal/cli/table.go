@@ -99,8 +99,8 @@ func (t *Table) Dropped() string {
 	return fmt.Sprintf("(%d more are not shown: -o ndjson prints all of them)\n", t.dropped)
 }
 
-// Text formats the table. On a terminal each row fits its line: the last columns move below the rows if they may, then the last column is
-// cut.
+// Text formats the table. On a terminal each row fits its line: the last columns move below the rows if they may, then
+// the last column is cut.
 func (t *Table) Text(s Screen) string {
 	t.fold(s)
 	var b strings.Builder

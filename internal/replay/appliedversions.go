@@ -19,20 +19,20 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// appliedVersions has the newest applied event of each key of the dead letters, read from the topics in which the consumer
-// keeps it. The consumer closes an older dead letter as superseded: ordering latest does so for all records, strict
-// for replays. Neither knows a later event that the consumer has not read yet.
+// appliedVersions has the newest applied event of each key of the dead letters, read from the topics in which the
+// consumer keeps it. The consumer closes an older dead letter as superseded: ordering latest does so for all records,
+// strict for replays. Neither knows a later event that the consumer has not read yet.
 type appliedVersions struct {
 	applied map[idempotency.KeyHash]statetopic.Latest
 	forced  map[idempotency.KeyHash]header.Version // versions of the dead letters that the plan being made forces
 	doubt   string                                 // why a part could not be read; "" if everything was read
 }
 
-// appliedVersions reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest event
-// since that record died. If source offsets order events, this is enough, since earlier events are older. If a
-// version field orders events, a newer event can have come first; the state topic then has the newest version of
-// every key, and the ledger has the events applied within the dedupe window. Dead letters that go to another topic
-// have no version guard.
+// appliedVersions reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest
+// event since that record died. If source offsets order events, this is enough, since earlier events are older. If a
+// version field orders events, a newer event can have come first; the state topic then has the newest version of every
+// key, and the ledger has the events applied within the dedupe window. Dead letters that go to another topic have no
+// version guard.
 func (s *Service) appliedVersions(ctx context.Context, keys []idempotency.KeyHash, to string) (*appliedVersions, error) {
 	n := &appliedVersions{applied: map[idempotency.KeyHash]statetopic.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
@@ -174,9 +174,9 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Versio
 	return l.Control.Compared(v, &newest)
 }
 
-// judgeForced decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead letter of
-// the same key goes back earlier in the plan: among dead letters the newest wins. A dead letter without a key needs
-// no force, since no version guard holds it.
+// judgeForced decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead
+// letter of the same key goes back earlier in the plan: among dead letters the newest wins. A dead letter without a key
+// needs no force, since no version guard holds it.
 func (n *appliedVersions) judgeForced(line *plan.Line, l *deadletters.Letter, tried pipeline.Tried) {
 	if !l.Keyed() {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/states"
 )
 
-// readEarlierFailures reads from the DLQ which dead letters of earlier calls of the replay have died again. Those failed in
-// the earlier calls. Dead letters that die later count as failed in this call, whichever session reads them.
+// readEarlierFailures reads from the DLQ which dead letters of earlier calls of the replay have died again. Those
+// failed in the earlier calls. Dead letters that die later count as failed in this call, whichever session reads them.
 func (r *replaying) readEarlierFailures(ctx context.Context, st *states.Table) error {
 	if since, has := st.ForeignSince(r.plan.ID); has && (r.sessions == 0 || r.dlqOffsets != nil) {
 		next, err := r.service.states.Failures(ctx, r.plan.ID, nil, since, func(l *deadletters.Letter) {

@@ -89,8 +89,8 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	})
 }
 
-// changedMeanwhile returns that a dead letter changed after the DLQ was read and before the other replayers were fenced: the
-// bytes that were read may not be its last ones.
+// changedMeanwhile returns that a dead letter changed after the DLQ was read and before the other replayers were
+// fenced: the bytes that were read may not be its last ones.
 func changedMeanwhile(before, now *states.Table, id string) string {
 	then, unread := before.Of(id)
 	state, why := now.Of(id)

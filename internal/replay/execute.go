@@ -21,10 +21,10 @@ import (
 // Execute puts the dead letters of a plan back. It checks each again: one whose state changed since the plan, or
 // whose content was put back elsewhere, is not sent. It waits for a lost broker.
 //
-// Canceling ctx stops it after the open transaction. What was committed stays, and the rest is still pending. The
-// same plan can be executed again: this continues the same replay, and tries again those that failed in it. The error
-// is [jobs.ErrLeased] if another replayer of this source topic is at work, [jobs.ErrFenced] if one took over meanwhile, and a
-// *[StopError] if the replay stopped by itself.
+// Canceling ctx stops it after the open transaction. What was committed stays, and the rest is still pending. The same
+// plan can be executed again: this continues the same replay, and tries again those that failed in it. The error is
+// [jobs.ErrLeased] if another replayer of this source topic is at work, [jobs.ErrFenced] if one took over meanwhile,
+// and a *[StopError] if the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
 	if err := cmp.Or(o.check(), s.Owns(p), o.Fits(p.To, s.alone), s.checkForced(p, o)); err != nil {
 		return Result{}, err

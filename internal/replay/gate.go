@@ -63,8 +63,8 @@ func (r *replaying) gate(ctx context.Context) error {
 	return r.judgeOpenWave(ctx, g)
 }
 
-// judgeOpenWave judges a wave that is still being sent, so that the replay stops as soon as too many dead letters failed
-// again.
+// judgeOpenWave judges a wave that is still being sent, so that the replay stops as soon as too many dead letters
+// failed again.
 func (r *replaying) judgeOpenWave(ctx context.Context, g ramp.Ramp) error {
 	if err := r.outcomes.Poll(ctx); err != nil {
 		return err
@@ -136,9 +136,9 @@ type consumerProgress struct {
 	since time.Time
 }
 
-// gaveUpWaiting reports whether the replay stops waiting for a wave whose remaining dead letters went to other software,
-// which reports failures but no successes. It returns a [*StopError] if the consumer finishes nothing for longer than
-// the patience.
+// gaveUpWaiting reports whether the replay stops waiting for a wave whose remaining dead letters went to other
+// software, which reports failures but no successes. It returns a [*StopError] if the consumer finishes nothing for
+// longer than the patience.
 func (r *replaying) gaveUpWaiting(h *consumerProgress, now time.Time, g ramp.Ramp, size int) (over bool, err error) {
 	finished, failed := r.sinceWave()
 	if r.job.PauseOrdered() || finished > h.last {

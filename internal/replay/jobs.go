@@ -71,8 +71,8 @@ func (x *execution) counts() control.JobCounts {
 // report passes the progress of the execution to the job.
 func (x *execution) report() { x.job.Report(x.counts()) }
 
-// waitWhilePaused waits before a batch while a pause is ordered. After the pause, the session decides about the batch again,
-// since a decision contains its time.
+// waitWhilePaused waits before a batch while a pause is ordered. After the pause, the session decides about the batch
+// again, since a decision contains its time.
 func (s *session) waitWhilePaused(ctx context.Context, b *batch) error {
 	waited, err := s.job.WaitWhilePaused(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// newerRecords finds newer records for the keys of dead letters of a DLQ without a pipeline: a value in a compacted topic,
-// or another dead letter. It is for one goroutine at a time.
+// newerRecords finds newer records for the keys of dead letters of a DLQ without a pipeline: a value in a compacted
+// topic, or another dead letter. It is for one goroutine at a time.
 type newerRecords struct {
 	client  *kgo.Client
 	states  *states.Table
@@ -25,7 +25,8 @@ type newerRecords struct {
 	planned map[states.SentKey]int64 // youngest offset among the dead letters of the plan being made
 }
 
-// newerRecords returns a finder of newer records. seen contains the offsets up to which compacted topics were read before.
+// newerRecords returns a finder of newer records. seen contains the offsets up to which compacted topics were read
+// before.
 func (s *Service) newerRecords(st *states.Table, seen map[string]map[int32]int64) *newerRecords {
 	wrote := func(r *kgo.Record) bool { return st.Wrote(s.cfg.Topics.DLQ, r) }
 	return &newerRecords{client: s.client, states: st, values: target.Newest{Ends: seen, Ignore: wrote}, fresh: map[string]bool{}, planned: map[states.SentKey]int64{}}
@@ -50,8 +51,8 @@ func (n *newerRecords) read(ctx context.Context, topic string) error {
 	return nil
 }
 
-// hasNewerValue reports whether a compacted topic has a newer value of the dead letter's key than the record at a position.
-// The zero position is unknown.
+// hasNewerValue reports whether a compacted topic has a newer value of the dead letter's key than the record at a
+// position. The zero position is unknown.
 func (n *newerRecords) hasNewerValue(l *deadletters.Letter, t *target.Topic, from header.Position) bool {
 	return t.Compacted && l.Keyed() && n.values.Than(t.Name, l.KeyHash(), from, l.Control.SourceTimestamp)
 }
@@ -181,8 +182,9 @@ func (p *planning) judgeDuplicate(line *plan.Line, l *deadletters.Letter, t *tar
 	}
 }
 
-// newerThanPlanned returns why a dead letter of the plan does not go back now: a newer record of its key arrived since. It
-// does not see records that arrive while a transaction is prepared and written, since Kafka has no conditional write.
+// newerThanPlanned returns why a dead letter of the plan does not go back now: a newer record of its key arrived since.
+// It does not see records that arrive while a transaction is prepared and written, since Kafka has no conditional
+// write.
 func (r *replaying) newerThanPlanned(ctx context.Context, p *plan.Line, l *deadletters.Letter, t *target.Topic) (why string, err error) {
 	if p.Force {
 		return "", nil

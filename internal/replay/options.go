@@ -53,8 +53,8 @@ func (o ExecuteOptions) check() error {
 	return nil
 }
 
-// Fits returns an error if the options wait for outcomes that nobody reports. An empty to is the source topic. Without a
-// pipeline (alone), the DLQ reports the dead letters that die again, wherever they went.
+// Fits returns an error if the options wait for outcomes that nobody reports. An empty to is the source topic. Without
+// a pipeline (alone), the DLQ reports the dead letters that die again, wherever they went.
 func (o ExecuteOptions) Fits(to string, alone bool) error {
 	switch {
 	case alone && o.Wait && o.WatchGroup == "":

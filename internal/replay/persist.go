@@ -69,8 +69,8 @@ func (s *Service) persist(ctx context.Context, l *jobs.Lease, session func(conte
 // missingTopic counts the sessions in a row that ended because a topic is missing.
 type missingTopic int
 
-// after returns the error of a session. It wraps errMissing once so many sessions have ended that the topic will not come
-// back by itself.
+// after returns the error of a session. It wraps errMissing once so many sessions have ended that the topic will not
+// come back by itself.
 func (n *missingTopic) after(err error) error {
 	if !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		*n = 0

@@ -19,8 +19,8 @@ type selection struct {
 	positions []deadletters.Place // in the order of the DLQ
 }
 
-// selectBy selects dead letters by a filter. It reads the states first, so that a dead letter that is replayed meanwhile has its
-// earlier state, and never counts as pending with a later record.
+// selectBy selects dead letters by a filter. It reads the states first, so that a dead letter that is replayed
+// meanwhile has its earlier state, and never counts as pending with a later record.
 func (s *Service) selectBy(ctx context.Context, f deadletters.Filter) (*selection, error) {
 	st, err := s.states.Load(ctx)
 	if err != nil {

@@ -34,6 +34,6 @@ func New(cfg *config.Config, opts []kgo.Opt, client *kgo.Client, mapping *pipeli
 	}
 }
 
-// Fingerprint returns the fingerprint of the mapping. A runner does not reread reference sets, so it is computed once: it
-// hashes their keys.
+// Fingerprint returns the fingerprint of the mapping. A runner does not reread reference sets, so it is computed once:
+// it hashes their keys.
 func (d *Runner) Fingerprint() (string, error) { return d.fingerprint() }

@@ -23,7 +23,8 @@ type Job struct {
 	ordered  chan struct{} // closed when the next order arrives
 }
 
-// StartJob returns the job of the lease's operation on the given number of dead letters. [Lease.Take] writes its record.
+// StartJob returns the job of the lease's operation on the given number of dead letters. [Lease.Take] writes its
+// record.
 func (l *Lease) StartJob(op operation.Operation, letters int) *Job {
 	now := l.registry.Now()
 	record := control.Job{

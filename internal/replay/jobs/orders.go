@@ -39,8 +39,8 @@ func cancelled(err error) bool {
 	return is
 }
 
-// jobStateAtWork returns the state of a job whose process is running. paused reports whether the process obeys a pause and
-// sends nothing.
+// jobStateAtWork returns the state of a job whose process is running. paused reports whether the process obeys a pause
+// and sends nothing.
 func jobStateAtWork(order control.JobVerb, paused bool) control.JobState {
 	switch {
 	case order == control.CancelJob:

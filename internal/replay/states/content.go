@@ -49,7 +49,8 @@ func newContentKey(contentHash string, key idempotency.KeyHash, source header.Po
 	return ContentKey(sum[:16])
 }
 
-// HoldContent stores that the content of a dead letter was put back. Of two with the same content, the later one counts.
+// HoldContent stores that the content of a dead letter was put back. Of two with the same content, the later one
+// counts.
 func (s *Table) HoldContent(state deadletters.State) {
 	key, ok := contentOfState(&state)
 	if !ok {

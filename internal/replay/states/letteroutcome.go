@@ -114,7 +114,8 @@ func (o *Replays) outcome(id, replayID string, v foreignFacts) (out LetterOutcom
 	return out, true
 }
 
-// take processes one record of the status topic. It stores the replay of its dead letter and why the dead letter is closed.
+// take processes one record of the status topic. It stores the replay of its dead letter and why the dead letter is
+// closed.
 func (o *Replays) take(r *deadletters.StateRecord) {
 	o.changes++
 	s, key := o.table, KeyOf(r.ID)

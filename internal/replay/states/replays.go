@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// Replays follows all replays of a DLQ. The first call reads the status topic, and each later one what is new. It is not
-// safe for concurrent use.
+// Replays follows all replays of a DLQ. The first call reads the status topic, and each later one what is new. It is
+// not safe for concurrent use.
 type Replays struct {
 	reader   *Reader
 	topic    kadm.TopicID // of the status topic that table was read from

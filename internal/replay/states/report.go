@@ -87,7 +87,8 @@ type foreignFacts struct {
 	unheardBefore time.Time    // a dead letter that was put back before and has no outcome counts as unheard
 }
 
-// outcome returns the outcome of a dead letter. It never returns [decidedByOperator], but the outcome before the decision.
+// outcome returns the outcome of a dead letter. It never returns [decidedByOperator], but the outcome before the
+// decision.
 func (v foreignFacts) outcome(key Key, m entry) outcome {
 	switch of := m.outcome(); {
 	case of == underWay && m.has(foreign) && m.time().Before(v.unheardBefore):
@@ -111,8 +112,8 @@ type failures struct {
 	letters []deadletters.Letter // dead letters that failed, without content
 }
 
-// readFailures returns the dead letters that failed again in other software, from the DLQ, and whether other software has any
-// dead letter of the replay. It reads what is new since the last call.
+// readFailures returns the dead letters that failed again in other software, from the DLQ, and whether other software
+// has any dead letter of the replay. It reads what is new since the last call.
 func (o *Replays) readFailures(ctx context.Context, replayID string) (failed []deadletters.Letter, some bool, err error) {
 	since, some := o.table.ForeignSince(replayID)
 	if !some {
@@ -138,8 +139,8 @@ func (o *Replays) readFailures(ctx context.Context, replayID string) (failed []d
 	return h.letters, true, nil
 }
 
-// applyFailures applies the failures to the table (see [Table.ApplyReported]) until restore is called. The states that are
-// read next must follow the written states.
+// applyFailures applies the failures to the table (see [Table.ApplyReported]) until restore is called. The states that
+// are read next must follow the written states.
 func (s *Table) applyFailures(reported []deadletters.Letter) (failed map[Key]bool, restore func()) {
 	failed, before := map[Key]bool{}, map[Key]entry{}
 	for i := range reported {

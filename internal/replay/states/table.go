@@ -148,8 +148,8 @@ func (s *Table) Undoable(id string) (before deadletters.Status, ok bool) {
 	return before, ok
 }
 
-// ApplyReported applies the outcome that the record of a dead letter reports about its last replay, if other software wrote
-// the record (see [deadletters.ExternalOutcome]).
+// ApplyReported applies the outcome that the record of a dead letter reports about its last replay, if other software
+// wrote the record (see [deadletters.ExternalOutcome]).
 func (s *Table) ApplyReported(l *deadletters.Letter) {
 	if !deadletters.ReportsOutcome(l) {
 		return

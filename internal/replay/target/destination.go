@@ -61,8 +61,8 @@ func (s *Finder) Find(ctx context.Context, o Options) (Destination, error) {
 	return Destination{Elsewhere: o.To, Origins: origins}, err
 }
 
-// ofPipeline returns where dead letters of a pipeline go: to the source topic, in which they keep their partitions, or to another
-// topic. It returns an error for the pipeline's own topics.
+// ofPipeline returns where dead letters of a pipeline go: to the source topic, in which they keep their partitions, or
+// to another topic. It returns an error for the pipeline's own topics.
 func (s *Finder) ofPipeline(ctx context.Context, to string) (Destination, error) {
 	if to == "" {
 		return Destination{topic: s.Config.Source.Topic}, nil
@@ -101,8 +101,8 @@ func (s *Finder) keptByOthers(ctx context.Context, to string) error {
 	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", operation.ErrOptions, to, source)
 }
 
-// partition returns the partition that a dead letter goes to: its own, or in another topic the one of its key, as Kafka's
-// own clients choose it. Without a key it is a random one.
+// partition returns the partition that a dead letter goes to: its own, or in another topic the one of its key, as
+// Kafka's own clients choose it. Without a key it is a random one.
 func (d Destination) partition(l *deadletters.Letter) int32 {
 	switch {
 	case d.partitions == 0:

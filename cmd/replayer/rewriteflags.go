@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
-// rewriting holds the flags that change values.
-type rewriting struct {
+// rewriteFlags holds the flags that change values.
+type rewriteFlags struct {
 	rewrite.Spec
 
 	patch, merge, schema string // text or the name of a file
@@ -23,16 +23,16 @@ type rewriting struct {
 
 const programFlag = "filter"
 
-// rewritingFlags returns the names of the flags of [rewriting].
-func rewritingFlags() []string {
+// rewriteFlagNames returns the names of the flags of [rewriteFlags].
+func rewriteFlagNames() []string {
 	return cli.FlagNames(func(cmd *cobra.Command) {
-		new(rewriting).register(cmd, "")
-		new(rewriting).registerSubject(cmd, "")
+		new(rewriteFlags).register(cmd, "")
+		new(rewriteFlags).registerSubject(cmd, "")
 	})
 }
 
 // register adds the flags under a heading.
-func (r *rewriting) register(cmd *cobra.Command, heading string) {
+func (r *rewriteFlags) register(cmd *cobra.Command, heading string) {
 	cli.GroupFlags(cmd, heading, func() {
 		f := cmd.Flags()
 		f.StringArrayVar(&r.Set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
@@ -48,7 +48,7 @@ func (r *rewriting) register(cmd *cobra.Command, heading string) {
 }
 
 // registerSubject adds the flags that compare values with their target.
-func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
+func (r *rewriteFlags) registerSubject(cmd *cobra.Command, heading string) {
 	cli.GroupFlags(cmd, heading, func() {
 		cmd.Flags().StringVar(&r.Subject, "subject", "", "write each result with the latest schema of this subject of the registry (Avro or JSON Schema), or leave the dead letter")
 		cmd.Flags().StringVar(&r.Like, "like", "", "leave each dead letter whose result has other types, or lacks fields, than the newest 1000 values of this topic: a guess from these")
@@ -56,7 +56,7 @@ func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
 }
 
 // spec returns the rewrite that the flags and their files describe.
-func (r *rewriting) spec() (rewrite.Spec, error) {
+func (r *rewriteFlags) spec() (rewrite.Spec, error) {
 	s := r.Spec
 	s.Network = s.Network && s.Program != ""
 	if s.Like != "" && r.schema != "" {
@@ -92,8 +92,9 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 	return s, nil
 }
 
-// read returns the rewrite that the flags describe, or nil. It warns if the system cannot run the program without network access.
-func (a *app) read(r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
+// read returns the rewrite that the flags describe, or nil. It warns if the system cannot run the program without
+// network access.
+func (a *app) read(r *rewriteFlags) (rewrite.Spec, *rewrite.Rewrite, error) {
 	s, err := r.spec()
 	if err != nil || s.Empty() {
 		return s, nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// reading holds the flags that name the DLQ and its index.
-type reading struct {
+// dlqFlags holds the flags that name the DLQ and its index.
+type dlqFlags struct {
 	named                    config.DLQ // without a pipeline; only its topic may be combined with a pipeline file
 	index, dialect, stateDir string
 	gone, rebuild            bool
@@ -28,24 +28,24 @@ const (
 )
 
 // register adds the flags of commands that only read dead letters.
-func (r *reading) register(cmd *cobra.Command) {
+func (r *dlqFlags) register(cmd *cobra.Command) {
 	r.registerIndex(cmd)
 	r.registerTopic(cmd, "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
 	mustComplete(cmd.Flags().SetAnnotation("topic", besidePipeline, nil))
 }
 
 // registerOwn adds the flags of commands that select dead letters to change them.
-func (r *reading) registerOwn(cmd *cobra.Command) {
+func (r *dlqFlags) registerOwn(cmd *cobra.Command) {
 	r.registerIndex(cmd)
 	r.registerDLQ(cmd)
 }
 
 // registerDLQ adds the flags that name a DLQ without a pipeline.
-func (r *reading) registerDLQ(cmd *cobra.Command) {
+func (r *dlqFlags) registerDLQ(cmd *cobra.Command) {
 	r.registerTopic(cmd, "a DLQ of other software, without a pipeline file; with --brokers or --profile")
 }
 
-func (r *reading) registerTopic(cmd *cobra.Command, about string) {
+func (r *dlqFlags) registerTopic(cmd *cobra.Command, about string) {
 	f := cmd.Flags()
 	f.StringSliceVar(&r.named.Brokers, "brokers", nil, "host:port of some brokers, for a DLQ (--topic) without a pipeline file")
 	f.StringVar(&r.named.Registry, "registry", "", "URL of the schema registry of the values, for a DLQ without a pipeline file")
@@ -59,19 +59,19 @@ func (r *reading) registerTopic(cmd *cobra.Command, about string) {
 }
 
 // registerIndex adds the flag that names the index.
-func (r *reading) registerIndex(cmd *cobra.Command) {
+func (r *dlqFlags) registerIndex(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
 }
 
 // registerGone adds the flag of commands that select dead letters only to read them.
-func (r *reading) registerGone(cmd *cobra.Command) {
+func (r *dlqFlags) registerGone(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of those that it has")
 }
 
 func dialectWords() []string { return append([]string{auto}, texts(dialects.Dialects())...) }
 
 // ofDialect returns the dialect that the command line names, or "" to detect it by the headers of each dead letter.
-func (r *reading) ofDialect() (dialects.Dialect, error) {
+func (r *dlqFlags) ofDialect() (dialects.Dialect, error) {
 	d := dialects.Dialect(r.dialect)
 	switch {
 	case r.dialect == auto || r.dialect == "":
@@ -83,17 +83,17 @@ func (r *reading) ofDialect() (dialects.Dialect, error) {
 }
 
 // cluster reports whether flags name the brokers.
-func (r *reading) cluster() bool {
+func (r *dlqFlags) cluster() bool {
 	return len(r.named.Brokers) > 0 || r.named.Profile != "" || r.named.Profiles != "" || r.named.Registry != ""
 }
 
 // alone reports whether the command line names a DLQ without a pipeline.
-func (a *app) alone() bool { return a.configFile == "" && a.reading.cluster() }
+func (a *app) alone() bool { return a.configFile == "" && a.dlqFlags.cluster() }
 
-// dlq returns the configuration of the DLQ that the command line names: a pipeline's, or one without a pipeline. Commands that only read
-// also take --topic beside a pipeline file: a DLQ of other software on the pipeline's cluster.
+// dlq returns the configuration of the DLQ that the command line names: a pipeline's, or one without a pipeline.
+// Commands that only read also take --topic beside a pipeline file: a DLQ of other software on the pipeline's cluster.
 func (a *app) dlq() (*config.Config, error) {
-	r := &a.reading
+	r := &a.dlqFlags
 	_, beside := a.cmd.Flags().Lookup("topic").Annotations[besidePipeline]
 	switch {
 	case a.configFile != "" && r.cluster():
@@ -118,14 +118,14 @@ func (a *app) dlq() (*config.Config, error) {
 
 // query returns the query of a filter.
 func (a *app) query(f deadletters.Filter) dlqindex.Query {
-	return dlqindex.Query{Filter: f, Gone: a.reading.gone, Slow: sync.OnceFunc(a.looking)}
+	return dlqindex.Query{Filter: f, Gone: a.dlqFlags.gone, Slow: sync.OnceFunc(a.explainSlowness)}
 }
 
-// place returns the flags that name the DLQ, for a printed command.
-func (a *app) place() string {
+// dlqText returns the flags that name the DLQ, for a printed command.
+func (a *app) dlqText() string {
 	file := ""
 	if a.configFile != "" {
 		file = " -c " + cli.ShellWord(a.configFile)
 	}
-	return strings.TrimSpace(file + a.typed("brokers", "profile", "profiles", "registry", "topic", "dialect", stateFlag, "index"))
+	return strings.TrimSpace(file + a.givenFlags("brokers", "profile", "profiles", "registry", "topic", "dialect", stateFlag, "index"))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/target"
 )
 
-// going holds the flags that name a replay and its target.
-type going struct{ o replay.PlanOptions }
+// targetFlags holds the flags that name a replay and its target.
+type targetFlags struct{ o replay.PlanOptions }
 
 const (
 	replayIDFlag   = "replay-id"
@@ -26,7 +26,7 @@ const (
 	keepTimeFlag   = "keep-timestamp"
 )
 
-func (g *going) register(cmd *cobra.Command) {
+func (g *targetFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&g.o.ID, replayIDFlag, "", "name of the replay (default: the time and a random part)")
 	f.StringVar(&g.o.To, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
@@ -36,7 +36,7 @@ func (g *going) register(cmd *cobra.Command) {
 }
 
 // options returns the options of the plan.
-func (g *going) options(a *app) (replay.PlanOptions, error) {
+func (g *targetFlags) options(a *app) (replay.PlanOptions, error) {
 	o := g.o
 	o.By = a.by
 	switch {
@@ -50,8 +50,8 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 	return o, nil
 }
 
-// goingFlags returns the names of the flags of [going].
-func goingFlags() []string { return cli.FlagNames(new(going).register) }
+// targetFlagNames returns the names of the flags of [targetFlags].
+func targetFlagNames() []string { return cli.FlagNames(new(targetFlags).register) }
 
 // takeOrigins adds the targets of a plan as --origin to all commands that are printed afterwards.
 func (a *app) takeOrigins(p *plan.Plan) {
@@ -72,8 +72,8 @@ func targetsText(p *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// tellAudiences prints the consumer groups that will read the replayed records.
-func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan) {
+// printAudiences prints the consumer groups that will read the replayed records.
+func (a *app) printAudiences(ctx context.Context, s *replay.Service, p *plan.Plan) {
 	if !p.Alone() || len(p.Targets()) == 0 {
 		return
 	}
@@ -98,18 +98,18 @@ func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan
 	}
 }
 
-// confirmTargets asks the operator to confirm target topics that come from headers, because everybody who can write to the DLQ can name any
-// topic there.
+// confirmTargets asks the operator to confirm target topics that come from headers, because everybody who can write to
+// the DLQ can name any topic there.
 func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) error {
-	if !p.Alone() || p.To != "" || len(f.going.o.Origins) > 0 || len(p.Targets()) == 0 {
+	if !p.Alone() || p.To != "" || len(f.target.o.Origins) > 0 || len(p.Targets()) == 0 {
 		return nil
 	}
-	if a.asks() {
+	if a.canAsk() {
 		return a.ask(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.\nType yes", targetsText(p)), "yes")
 	}
 	a.takeOrigins(p)
 	return exit(cli.ExitRefused, fmt.Errorf("refused: nobody has confirmed the topics that the headers of the dead letters name (%s); nothing was put back. Confirm them with --%s, or send all dead letters to one topic with --to:\n  %s",
-		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.sending.o.IncludingFailing)), f.consent.reason)))
+		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.execution.o.IncludingFailing)), f.consent.reason)))
 }
 
 // nothingOfAny ends a replay without replayable dead letters before it creates topics.

@@ -14,13 +14,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// consent holds the flags of every command that makes changes.
-type consent struct {
+// consentFlags holds the flags of every command that makes changes.
+type consentFlags struct {
 	execute bool
 	reason  string
 }
 
-func (c *consent) register(cmd *cobra.Command) {
+func (c *consentFlags) register(cmd *cobra.Command) {
 	cmd.Flags().Duration(waitFlag, 0, "when another replayer is at work, wait this long for it to end, for example 10m")
 	cmd.Flags().Bool(takeOverFlag, false, "when another replayer is at work, end it; what it committed stays")
 	cmd.Flags().BoolVar(&c.execute, "execute", false, "do it; without this flag it is a dry run")
@@ -50,14 +50,14 @@ func (a *app) call(reason string) operation.Call {
 	return operation.Call{By: a.by, Reason: reason, Lease: a.lease}
 }
 
-// goesOn returns the command that continues a stopped change. The number of remaining dead letters is unknown at that point. For a large
-// change, the command is therefore a dry run that counts them.
-func (a *app) goesOn(command, reason string) func(letters int) string {
-	return a.goesOnBy(a.by, command, reason)
+// continueCommand returns the command that continues a stopped change. The number of remaining dead letters is unknown
+// at that point. For a large change, the command is therefore a dry run that counts them.
+func (a *app) continueCommand(command, reason string) func(letters int) string {
+	return a.continueCommandBy(a.by, command, reason)
 }
 
-// goesOnBy is goesOn for a change by another person.
-func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
+// continueCommandBy is continueCommand for a change by another person.
+func (a *app) continueCommandBy(by, command, reason string) func(letters int) string {
 	command += cli.FlagText("actor", by)
 	return func(letters int) string {
 		if letters > replay.ManyLetters {
@@ -73,22 +73,22 @@ func (a *app) executing(command, reason string) string {
 }
 
 // check refuses a change without a reason before the program connects to a broker.
-func (c *consent) check() error {
+func (c *consentFlags) check() error {
 	if c.execute && strings.TrimSpace(c.reason) == "" {
 		return cli.UsageError("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
 	}
 	return nil
 }
 
-// forcing holds the flag that turns the version guard off.
-type forcing struct{ on bool }
+// forceFlags holds the flag that turns the version guard off.
+type forceFlags struct{ on bool }
 
-func (f *forcing) register(cmd *cobra.Command) {
+func (f *forceFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.on, forceVersionFlag, false, "let dead letters overwrite newer data of their features, or hide newer values in a compacted topic; needs --reason")
 }
 
 // why returns the reason for forcing, or "" if the plan is not forced. Dry runs need a reason, too.
-func (f *forcing) why(reason string) (string, error) {
+func (f *forceFlags) why(reason string) (string, error) {
 	switch {
 	case !f.on:
 		return "", nil
@@ -98,15 +98,15 @@ func (f *forcing) why(reason string) (string, error) {
 	return reason, nil
 }
 
-// refused ends a dry run with the command that makes the change.
-func (a *app) refused(command, reason string) error {
+// endDryRun ends a dry run with the command that makes the change.
+func (a *app) endDryRun(command, reason string) error {
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s\n", a.executing(command, reason))
-	return a.onlyDry()
+	return a.refuseScript()
 }
 
-// onlyDry ends a dry run. Without a terminal it returns an error, because a script that forgot --execute must not take a dry run for the
-// change.
-func (a *app) onlyDry() error {
+// refuseScript ends a dry run. Without a terminal it returns an error, because a script that forgot --execute must not
+// take a dry run for the change.
+func (a *app) refuseScript() error {
 	if !a.env.Terminal {
 		return exit(cli.ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}
@@ -116,7 +116,7 @@ func (a *app) onlyDry() error {
 // nothingGoesBack ends a dry run of a plan that replays no dead letter.
 func (a *app) nothingGoesBack(p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
-	return a.onlyDry()
+	return a.refuseScript()
 }
 
 // why returns the reason for a printed command, or a placeholder that the operator replaces.
@@ -129,17 +129,17 @@ func (a *app) why(reason string) string {
 
 const forceVersionFlag = "force-version"
 
-// sendingFlags returns the names of the flags of [sending].
-func sendingFlags() []string { return cli.FlagNames(new(sending).register) }
+// executionFlagNames returns the names of the flags of [executionFlags].
+func executionFlagNames() []string { return cli.FlagNames(new(executionFlags).register) }
 
-// sending holds the flags that control how dead letters are replayed.
-type sending struct {
+// executionFlags holds the flags that control how dead letters are replayed.
+type executionFlags struct {
 	o                       replay.ExecuteOptions
 	mappingDiffers          bool
 	factor, maxFailed, rate string
 }
 
-func (s *sending) register(cmd *cobra.Command) {
+func (s *executionFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.o.IncludingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
 	f.BoolVar(&s.o.Wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
@@ -154,7 +154,7 @@ func (s *sending) register(cmd *cobra.Command) {
 }
 
 // options returns the options of an execution.
-func (s *sending) options(call operation.Call) (replay.ExecuteOptions, error) {
+func (s *executionFlags) options(call operation.Call) (replay.ExecuteOptions, error) {
 	o := s.o
 	o.Call, o.Ramp.Gated = call, s.maxFailed != ""
 	for _, flag := range []struct {
