@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
-// C-4: one replayer at a time is at work. A step is what the replayer reads of the lease at a time, and what it does about it.
+// C-4: one replayer at a time is at work. A step is the lease that the replayer reads at a time, and its decision.
 func TestLeaseState_C4_waitsTakesOrRefuses(t *testing.T) {
 	t.Parallel()
 	const life = 10 * time.Second
@@ -78,7 +78,8 @@ func TestLeaseState_C4_waitsTakesOrRefuses(t *testing.T) {
 	}
 }
 
-// What everybody sees of a job follows from its record, the latest order for it, whether its process heard that, and whether it is alive.
+// The state that an observer sees follows from the record, the latest order, whether the process read that order, and
+// whether the process is running.
 func TestJobState_S4_6_asOthersSeeIt(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range control.JobStates() {

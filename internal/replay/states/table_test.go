@@ -11,7 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
+// Replayed content is forgotten when its dead letter fails again or is pruned.
+func TestTable_C4_forgetsReplayedContent(t *testing.T) {
 	t.Parallel()
 	s := NewTable(3)
 	state := func(id string, status deadletters.Status) deadletters.State {
@@ -45,8 +46,8 @@ func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 	holds("a long id failed again", "")
 }
 
-// Of letters of one content, the one that was first read last holds it, for those that were read before.
-func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
+// Of two replayed dead letters with one content, the one that was first read later counts. Earlier ones are its duplicates.
+func TestTable_C4_theLatestReplayedContentCounts(t *testing.T) {
 	t.Parallel()
 	full := deadletters.State{
 		ID: "at-40", Status: deadletters.Reprocessed, ContentHash: "sha256:00", KeyHash: idempotency.HashKey([]byte("k")),
@@ -86,7 +87,7 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 	}
 }
 
-// C-4: two features of one collection that say the same are two features: neither stands for the other.
+// C-4: two features of one collection with equal content are two features, and not duplicates.
 func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
 	t.Parallel()
 	a, b := letterOfPart(1, 5), letterOfPart(2, 5)
@@ -96,7 +97,7 @@ func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
 	expect.That(t, ok && of == ContentOf(a), "its state speaks of another content than the dead letter")
 }
 
-// An operator's words are no data: a reason that reads like the replayer's own does not count as --to.
+// A reason of an operator that reads like the replayer's own does not count as --to.
 func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 	t.Parallel()
 	for reason, to := range map[string]string{
@@ -117,7 +118,7 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 	}
 }
 
-// The outcome of each letter counts once. A failure in other software replaces what the consumer says, whichever comes first.
+// The outcome of each dead letter counts once. A failure in other software replaces an outcome of the consumer, whichever comes first.
 func TestOutcomes_S4_8_countEachLetterOnce(t *testing.T) {
 	t.Parallel()
 	w := Counter{Counts: Counts{Reasons: map[string]int{}}, finished: map[Key]deadletters.Last{}, Foreign: ForeignLetters{Sent: 2}}
