@@ -24,6 +24,7 @@
 //   - states: which state each dead letter has, and what became of each replay
 //   - plan: the dead letters of a replay, fixed in a file
 //   - target: where dead letters go, and which record goes there
+//   - versions: which event took effect last for a key
 //   - dryrun, rewrite, patch: what today's mapping makes of a dead letter, and other values for it
 //   - ramp: the sizes of waves
 //   - transaction: records, states and audit events of one batch, or nothing

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/internal/replay/states"
 	"github.com/switchback-geo/switchback/internal/replay/target"
+	"github.com/switchback-geo/switchback/internal/replay/versions"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -67,7 +68,7 @@ type planning struct {
 	letters    []planned     // by place
 	duplicates map[int]int   // by place of a dead letter that can go back: place of the dead letter with the same content that goes back instead (see duplicatesOf)
 	ids        states.IDList // of dead letters that can go back
-	applied    *appliedVersions
+	applied    *versions.Applied
 	newer      *newerRecords // nil for a pipeline
 	ages       ages
 	rewrite    *rewrite.Rewrite // nil leaves values unchanged
@@ -117,7 +118,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		p.head.MaxReplays = to.Origins.MaxReplays
 		p.head.Seen, p.head.Doubt, err = s.readNewer(ctx, p)
 	} else {
-		p.head.Doubt = p.applied.doubt
+		p.head.Doubt = p.applied.Doubt
 		p.head.Mapping, err = s.dryRun.Fingerprint()
 	}
 	return p, err
@@ -147,7 +148,10 @@ func (s *Service) selectLetters(ctx context.Context, p *planning, f deadletters.
 		return err
 	}
 	p.duplicates = duplicatesOf(p.letters)
-	p.applied, err = s.appliedVersions(ctx, p.keys(), p.to.Elsewhere)
+	if p.applied = versions.None(); s.alone || p.to.Elsewhere != "" { // there is no version guard
+		return nil
+	}
+	p.applied, err = versions.Read(ctx, s.cfg, s.client, s.now(), p.keys())
 	return err
 }
 
@@ -206,9 +210,9 @@ func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Line, l *
 	if p.head.To != "" {
 		return
 	}
-	line.Today.Superseded = line.Today.Passes && p.applied.supersedes(l, tried)
+	line.Today.Superseded = line.Today.Passes && p.applied.Supersedes(l, tried)
 	if p.head.Force != "" {
-		p.applied.judgeForced(line, l, tried)
+		p.applied.Force(line, l, tried)
 	}
 }
 
@@ -325,4 +329,14 @@ func since(state deadletters.State) string {
 		return ""
 	}
 	return fmt.Sprintf(" since %s (by %s)", state.At.Format(time.RFC3339), state.By)
+}
+
+// keys returns the keys of the chosen dead letters, sorted.
+func (p *planning) keys() []idempotency.KeyHash {
+	keys := make([]idempotency.KeyHash, len(p.letters))
+	for i := range p.letters {
+		keys[i] = p.letters[i].key
+	}
+	slices.SortFunc(keys, versions.CompareKeys)
+	return slices.Compact(keys)
 }

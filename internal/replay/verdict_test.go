@@ -17,7 +17,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -151,25 +150,6 @@ func partLetter(index int, version int64) *deadletters.Letter {
 	}
 	l.ID = "0-40-aabbccdd-" + string(rune('0'+index))
 	return l
-}
-
-// S4-8: a plan holds a part to the version of its record, as the consumer does: what is newer supersedes it, and what its own record
-// became does not.
-func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
-	t.Parallel()
-	l, own := partLetter(1, 10), int64(5)
-	for name, c := range map[string]struct {
-		newest header.Version
-		older  bool
-	}{
-		"its own record":         {header.Version{Number: 12, Offset: 40}, false},
-		"an older event":         {header.Version{Number: 7, Offset: 90}, false},
-		"a newer event":          {header.Version{Number: 11, Offset: 30}, true},
-		"a later one of its age": {header.Version{Number: 10, Offset: 90}, true},
-	} {
-		n := &appliedVersions{applied: map[idempotency.KeyHash]statetopic.Latest{l.KeyHash(): {Version: c.newest}}}
-		expect.Equal(t, n.supersedes(l, pipeline.Tried{Version: &own}), c.older, name, "superseded")
-	}
 }
 
 // gatedAnswers keeps the answers to one kind of request back until open is closed.

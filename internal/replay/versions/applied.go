@@ -1,4 +1,4 @@
-package replay
+package versions
 
 import (
 	"context"
@@ -19,37 +19,41 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// appliedVersions has the newest applied event of each key of the dead letters, read from the topics in which the
-// consumer keeps it. The consumer closes an older dead letter as superseded: ordering latest does so for all records,
+// Applied has the newest applied event of each key of dead letters, read from the topics in which the consumer keeps
+// it. The consumer closes an older dead letter as superseded: ordering latest does so for all records,
 // strict for replays. Neither knows a later event that the consumer has not read yet.
-type appliedVersions struct {
-	applied map[idempotency.KeyHash]statetopic.Latest
-	forced  map[idempotency.KeyHash]header.Version // versions of the dead letters that the plan being made forces
-	doubt   string                                 // why a part could not be read; "" if everything was read
+type Applied struct {
+	latest map[idempotency.KeyHash]statetopic.Latest
+	forced map[idempotency.KeyHash]header.Version // versions of the dead letters that the plan being made forces
+	Doubt  string                                 // why a part could not be read; "" if everything was read
 }
 
-// appliedVersions reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest
-// event since that record died. If source offsets order events, this is enough, since earlier events are older. If a
-// version field orders events, a newer event can have come first; the state topic then has the newest version of every
-// key, and the ledger has the events applied within the dedupe window. Dead letters that go to another topic have no
-// version guard.
-func (s *Service) appliedVersions(ctx context.Context, keys []idempotency.KeyHash, to string) (*appliedVersions, error) {
-	n := &appliedVersions{applied: map[idempotency.KeyHash]statetopic.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
-	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
+// None returns a value that knows no applied event. Nothing is superseded by it.
+func None() *Applied {
+	return &Applied{latest: map[idempotency.KeyHash]statetopic.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
+}
+
+// Read reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest event since
+// that record died. If source offsets order events, this is enough, since earlier events are older. If a version field
+// orders events, a newer event can have come first; the state topic then has the newest version of every key, and the
+// ledger has the events applied within the dedupe window. The keys are sorted (see [CompareKeys]).
+func Read(ctx context.Context, cfg *config.Config, client *kgo.Client, now time.Time, keys []idempotency.KeyHash) (*Applied, error) {
+	n := None()
+	if cfg.Ordering.Mode == config.OrderingNone {
 		return n, nil
 	}
-	versioned := s.cfg.Source.Version != ""
+	versioned := cfg.Source.Version != ""
 	state := stateReader{keys: keys, scale: statetopic.ScaleOffset, lasting: map[idempotency.KeyHash]statetopic.Latest{}, n: n}
 	if versioned {
-		state.scale, state.kept = statetopic.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
+		state.scale, state.kept = statetopic.ScaleOf(cfg.Source.Version), cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
 	}
-	err := s.scanMemory(ctx, s.cfg.Topics.State, n, state.add)
+	err := scanMemory(ctx, client, cfg.Topics.State, n, state.add)
 	for key, known := range state.lasting {
 		n.merge(key, known)
 	}
-	if window := s.cfg.Dedupe.Window.Std(); err == nil && versioned && window > 0 {
-		ledger := ledger{keys: keys, since: s.now().Add(-window), last: map[idempotency.KeyHash]header.Version{}}
-		if err = s.scanMemory(ctx, s.cfg.Topics.Ledger, n, ledger.add); err == nil {
+	if window := cfg.Dedupe.Window.Std(); err == nil && versioned && window > 0 {
+		ledger := ledger{keys: keys, since: now.Add(-window), last: map[idempotency.KeyHash]header.Version{}}
+		if err = scanMemory(ctx, client, cfg.Topics.Ledger, n, ledger.add); err == nil {
 			n.mergeLedger(ledger.last)
 		}
 	}
@@ -57,16 +61,16 @@ func (s *Service) appliedVersions(ctx context.Context, keys []idempotency.KeyHas
 }
 
 // scanMemory reads a topic of the consumer. If the topic does not exist, it stores a doubt.
-func (s *Service) scanMemory(ctx context.Context, topic string, n *appliedVersions, add func(*kgo.Record) error) error {
-	spans, err := kafka.Spans(ctx, s.client, topic)
+func scanMemory(ctx context.Context, client *kgo.Client, topic string, n *Applied, add func(*kgo.Record) error) error {
+	spans, err := kafka.Spans(ctx, client, topic)
 	if errors.Is(err, kafka.ErrNoTopic) {
-		n.doubt = "there is no topic " + topic
+		n.Doubt = "there is no topic " + topic
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return kafka.Scan(ctx, s.client, topic, spans, func(r *kgo.Record) error {
+	return kafka.Scan(ctx, client, topic, spans, func(r *kgo.Record) error {
 		if err := add(r); err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
@@ -80,7 +84,7 @@ type stateReader struct {
 	scale   statetopic.Scale
 	kept    bool // the pipeline keeps versions
 	lasting map[idempotency.KeyHash]statetopic.Latest
-	n       *appliedVersions // receives the states
+	n       *Applied // receives the states
 }
 
 func (s *stateReader) add(r *kgo.Record) error {
@@ -88,9 +92,9 @@ func (s *stateReader) add(r *kgo.Record) error {
 	if err != nil || !ok {
 		return err
 	}
-	known := s.n.applied
+	known := s.n.latest
 	if m.Lasting {
-		if _, wanted := slices.BinarySearchFunc(s.keys, m.Key, compareKeys); !wanted || !s.kept {
+		if _, wanted := slices.BinarySearchFunc(s.keys, m.Key, CompareKeys); !wanted || !s.kept {
 			return nil
 		}
 		known = s.lasting
@@ -103,15 +107,15 @@ func (s *stateReader) add(r *kgo.Record) error {
 	return nil
 }
 
-// merge merges what another topic says about a key.
-func (n *appliedVersions) merge(key idempotency.KeyHash, more statetopic.Latest) {
-	if known, ok := n.applied[key]; ok {
+// merge merges the newest event of a key from another topic.
+func (n *Applied) merge(key idempotency.KeyHash, more statetopic.Latest) {
+	if known, ok := n.latest[key]; ok {
 		more = more.Join(known)
 	}
-	n.applied[key] = more
+	n.latest[key] = more
 }
 
-func (n *appliedVersions) mergeLedger(last map[idempotency.KeyHash]header.Version) {
+func (n *Applied) mergeLedger(last map[idempotency.KeyHash]header.Version) {
 	for key, v := range last {
 		n.merge(key, statetopic.Latest{Version: v})
 	}
@@ -131,7 +135,7 @@ func (l *ledger) add(r *kgo.Record) error {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if _, wanted := slices.BinarySearchFunc(l.keys, c.Key, compareKeys); !wanted {
+		if _, wanted := slices.BinarySearchFunc(l.keys, c.Key, CompareKeys); !wanted {
 			continue
 		}
 		if c.Applied.At.Before(l.since) {
@@ -143,21 +147,12 @@ func (l *ledger) add(r *kgo.Record) error {
 	return nil
 }
 
-func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
+// CompareKeys orders the keys of records.
+func CompareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
 
-// keys returns the keys of the chosen dead letters, sorted.
-func (p *planning) keys() []idempotency.KeyHash {
-	keys := make([]idempotency.KeyHash, len(p.letters))
-	for i := range p.letters {
-		keys[i] = p.letters[i].key
-	}
-	slices.SortFunc(keys, compareKeys)
-	return slices.Compact(keys)
-}
-
-// supersedes reports whether an event newer than the dead letter was applied for its key.
-func (n *appliedVersions) supersedes(l *deadletters.Letter, tried pipeline.Tried) bool {
-	newest, ok := n.applied[l.KeyHash()]
+// Supersedes reports whether an event newer than the dead letter was applied for its key.
+func (n *Applied) Supersedes(l *deadletters.Letter, tried pipeline.Tried) bool {
+	newest, ok := n.latest[l.KeyHash()]
 	return ok && l.Keyed() && newest.Outdates(versionOf(l, tried, newest.Version))
 }
 
@@ -174,10 +169,10 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Versio
 	return l.Control.Compared(v, &newest)
 }
 
-// judgeForced decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead
+// Force decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead
 // letter of the same key goes back earlier in the plan: among dead letters the newest wins. A dead letter without a key
 // needs no force, since no version guard holds it.
-func (n *appliedVersions) judgeForced(line *plan.Line, l *deadletters.Letter, tried pipeline.Tried) {
+func (n *Applied) Force(line *plan.Line, l *deadletters.Letter, tried pipeline.Tried) {
 	if !l.Keyed() {
 		return
 	}
