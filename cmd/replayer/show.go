@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -82,33 +79,10 @@ func (a *app) runShowOut(ctx context.Context, id, file string) error {
 		_, err := s.CopyOriginal(ctx, id, to)
 		return err
 	}
-	done, err := copyInto(file, func(to io.Writer) (dlq.Copied, error) { return s.CopyOriginal(ctx, id, to) })
+	done, err := s.SaveOriginal(ctx, id, file)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.env.Err, "%d bytes of dead letter %s, read from %s, are in %s (SHA-256 %s)\n", done.Bytes, cli.CleanText(id, cli.OneLine), done.From, file, done.SHA256)
 	return err
-}
-
-// copyInto writes a temporary file that only its owner can read, and renames it.
-func copyInto(file string, fill func(io.Writer) (dlq.Copied, error)) (done dlq.Copied, err error) {
-	out, err := os.CreateTemp(filepath.Dir(file), ".show-*")
-	if err != nil {
-		return done, fmt.Errorf("write %s: %w", file, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(out.Name()))
-		}
-	}()
-	if done, err = fill(out); err != nil {
-		return done, errors.Join(err, out.Close())
-	}
-	if err = out.Close(); err != nil {
-		return done, fmt.Errorf("write %s: %w", file, err)
-	}
-	if err = os.Rename(out.Name(), file); err != nil {
-		return done, fmt.Errorf("write %s: %w", file, err)
-	}
-	return done, nil
 }

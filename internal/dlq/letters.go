@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -180,6 +182,30 @@ func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Co
 		return Copied{}, fmt.Errorf("dead letter %s: %w: another record lies at %s now, its SHA-256 is %x and not %x", id, ErrNoOriginal, from, sum.Sum(nil), p.Value)
 	}
 	return Copied{ID: id, From: from.String(), Bytes: sum.n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
+}
+
+// SaveOriginal is [Service.CopyOriginal] into a new file that only its owner can read. It replaces a file of that name,
+// and leaves no incomplete one.
+func (s *Service) SaveOriginal(ctx context.Context, id, file string) (done Copied, err error) {
+	out, err := os.CreateTemp(filepath.Dir(file), ".show-*")
+	if err != nil {
+		return done, fmt.Errorf("write %s: %w", file, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(out.Name()))
+		}
+	}()
+	if done, err = s.CopyOriginal(ctx, id, out); err != nil {
+		return done, errors.Join(err, out.Close())
+	}
+	if err = out.Close(); err != nil {
+		return done, fmt.Errorf("write %s: %w", file, err)
+	}
+	if err = os.Rename(out.Name(), file); err != nil {
+		return done, fmt.Errorf("write %s: %w", file, err)
+	}
+	return done, nil
 }
 
 // summed hashes and counts the bytes written to it.
