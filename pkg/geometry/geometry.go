@@ -65,13 +65,16 @@ func Moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
 		}
 		return out
 	}
-	shape = orb.Clone(shape)
-	EachLine(shape, func(line []orb.Point) {
+	moved := orb.Clone(shape)
+	if moved == nil { // orb.Clone forgets the type of a shape without positions
+		return shape
+	}
+	EachLine(moved, func(line []orb.Point) {
 		for i := range line {
 			line[i] = move(line[i])
 		}
 	})
-	return shape
+	return moved
 }
 
 // Swapped exchanges the two ordinates of a position.

@@ -32,6 +32,9 @@ func (d *decoder) assemble(g *geometryObject) (orb.Geometry, error) {
 		}
 		return points[0], nil
 	case MultiPoint:
+		if len(points) == 0 {
+			return orb.MultiPoint{}, nil
+		}
 		return orb.MultiPoint(points), nil
 	case LineString:
 		if len(points) == 0 {

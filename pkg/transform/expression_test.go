@@ -137,6 +137,7 @@ const withoutID = `{"type":"Feature","geometry":null,"properties":{"a":1}}`
 // Errors name the types of an expression, not those of this program.
 func TestExpressions_nameNoTypeOfGo(t *testing.T) {
 	for text, want := range map[string]string{
+		`Feature.properties.name`:                      "unknown name Feature",
 		`geometry.foo`:                                 "type geometry has no field foo",
 		`[geometry]`:                                   "the geometry cannot be a result; name a member of it",
 		`properties.name + geometry`:                   "string and geometry cannot be added",

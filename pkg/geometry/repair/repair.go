@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
@@ -89,6 +91,9 @@ func (w *worker) shape(shape orb.Geometry, path string) (orb.Geometry, error) {
 	}
 	switch shape := shape.(type) {
 	case orb.Point:
+		if geometry.IsEmptyPoint(shape) {
+			return shape, nil // it has no position, so none of the heights is its own
+		}
 		return w.points(orb.MultiPoint{shape})[0], nil
 	case orb.MultiPoint:
 		return w.points(shape), nil

@@ -38,8 +38,8 @@ type Feature struct {
 
 // Field also holds the fields that earlier rules wrote.
 type Field struct {
-	Feature
-	Target map[string]any `expr:"target"`
+	Feature `expr:"-"`     // its members are names; it is none itself
+	Target  map[string]any `expr:"target"`
 }
 
 // Geometry is what an expression can read of the geometry.
