@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,30 +73,54 @@ func held(l *deadletters.Letter) int {
 	return l.Size
 }
 
-// fill fetches the content of dead letters.
+// fill fetches the content of dead letters. Each fetch ends where the next wide gap begins: the span bounds what a fetch
+// asks the broker for.
 func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Letter) error {
 	var wanted []*deadletters.Letter
-	spans := map[int32]kafka.Span{}
 	for i := range page {
-		l := &page[i]
-		if l.Gone.IsZero() {
-			wanted = append(wanted, l)
-			spans[l.DLQ.Partition] = kafka.Span{End: max(spans[l.DLQ.Partition].End, l.DLQ.Offset+1)}
+		if page[i].Gone.IsZero() {
+			wanted = append(wanted, &page[i])
 		}
-	}
-	placeOf := func(l *deadletters.Letter) deadletters.Place {
-		return deadletters.Place{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset}
 	}
 	slices.SortFunc(wanted, func(a, b *deadletters.Letter) int { return placeOf(a).Compare(placeOf(b)) })
-	n := 0
-	places := func(yield func(deadletters.Place, error) bool) {
-		for n < len(wanted) && yield(placeOf(wanted[n]), nil) {
-			n++
+	for run := range runsOf(wanted) {
+		if err := fillRun(ctx, parts, run); err != nil {
+			return err
 		}
 	}
-	return parts.At(ctx, spans, places, wideGap, func(read *deadletters.Letter) error {
-		if read != nil {
-			wanted[n].Content = read.Content
+	return nil
+}
+
+// runsOf splits dead letters, ordered by their places, where the partition changes or a gap is wide.
+func runsOf(ordered []*deadletters.Letter) iter.Seq[[]*deadletters.Letter] {
+	return func(yield func([]*deadletters.Letter) bool) {
+		for len(ordered) > 0 {
+			n := 1
+			for n < len(ordered) && ordered[n].DLQ.Partition == ordered[0].DLQ.Partition && ordered[n].DLQ.Offset-ordered[n-1].DLQ.Offset <= wideGap {
+				n++
+			}
+			if !yield(ordered[:n]) {
+				return
+			}
+			ordered = ordered[n:]
+		}
+	}
+}
+
+// placeOf returns where a dead letter stands in the DLQ.
+func placeOf(l *deadletters.Letter) deadletters.Place {
+	return deadletters.Place{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset}
+}
+
+// fillRun fetches the content of dead letters of one partition, in order.
+func fillRun(ctx context.Context, parts *deadletters.Parts, run []*deadletters.Letter) error {
+	span := kafka.Span{Start: run[0].DLQ.Offset, End: run[len(run)-1].DLQ.Offset + 1}
+	return parts.Letters(ctx, map[int32]kafka.Span{run[0].DLQ.Partition: span}, func(l *deadletters.Letter) error {
+		for len(run) > 0 && run[0].DLQ.Offset < l.DLQ.Offset {
+			run = run[1:] // its record is gone
+		}
+		if len(run) > 0 && run[0].DLQ.Offset == l.DLQ.Offset {
+			run[0].Content = l.Content
 		}
 		return nil
 	})

@@ -345,3 +345,16 @@ func TestStats_without_the_right_to_read_settings(t *testing.T) {
 	stats, err := s.Stats(t.Context())
 	expect.That(t, err == nil && !stats.Retention.Known, "%+v, %v", stats.Retention, err)
 }
+
+// Each fetch asks the broker for no more than its run: dead letters far apart are fetched one by one.
+func TestRunsOf_splitWhereAGapIsWide(t *testing.T) {
+	var ordered []*deadletters.Letter
+	for _, at := range [][2]int64{{0, 1}, {0, 2}, {0, 2 + wideGap}, {0, 3 + 2*wideGap}, {1, 5 + 2*wideGap}, {1, 9000}} {
+		ordered = append(ordered, &deadletters.Letter{DLQ: header.Position{Partition: int32(at[0]), Offset: at[1]}})
+	}
+	var lengths []int
+	for run := range runsOf(ordered) {
+		lengths = append(lengths, len(run))
+	}
+	expect.That(t, slices.Equal(lengths, []int{3, 1, 1, 1}), "runs of %v", lengths)
+}
