@@ -133,7 +133,7 @@ type replayed struct {
 	letters states.LetterOutcomes
 }
 
-// askReplay returns one replay and those of its dead letters that asked selects. The error is [replay.ErrNoReplay] if
+// askReplay returns one replay and those of its dead letters that asked selects. The error is [states.ErrNoReplay] if
 // nothing has its ID.
 func (c *Console) askReplay(ctx context.Context, id string, asked states.OutcomeQuery) (replayed, error) {
 	of, fresh, err := ask(ctx, c, func(p *pipeline) (of replayed, err error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // StartAt moves the start of each span of a topic to the first record with a timestamp of at or later. A span without
-// such a record is unchanged.
+// such a record becomes empty.
 func StartAt(ctx context.Context, client *kgo.Client, topic string, spans map[int32]Span, at time.Time) error {
 	offsets, err := kadm.NewClient(client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), topic)
 	if err != nil {

@@ -18,7 +18,7 @@ func (s *Service) Status(ctx context.Context, id string) (states.Report, error) 
 }
 
 // Replay returns the progress of an operation and, for a replay, a page of its dead letters with their outcomes. A
-// dead letter that a later replay took counts there. The error is [ErrNoReplay] if neither a job nor a dead letter
+// dead letter that a later replay took counts there. The error is [states.ErrNoReplay] if neither a job nor a dead letter
 // has the ID. After another error, the next call continues.
 func (o *Overview) Replay(ctx context.Context, id string, q states.OutcomeQuery) (states.Report, states.LetterOutcomes, error) {
 	report, letters, err := o.replays.Report(ctx, id, q)
@@ -28,7 +28,7 @@ func (o *Overview) Replay(ctx context.Context, id string, q states.OutcomeQuery)
 	return report, letters, err
 }
 
-// withJob adds the job to a report from the states. unheard is [ErrNoReplay] if no state has the ID; withJob returns
+// withJob adds the job to a report from the states. unheard is [states.ErrNoReplay] if no state has the ID; withJob returns
 // it if no job has it either.
 func (o *Overview) withJob(ctx context.Context, report states.Report, unheard error) (states.Report, error) {
 	j, err := o.service.jobs.Find(ctx, report.ReplayID, o.replays.Taken)
