@@ -51,7 +51,7 @@ func TestAnyDLQ_C4_springKafka(t *testing.T) {
 		deadLetters, kills, rateFlags = 23_000, 20, nil
 	}
 	p := newPipe(t, 10*time.Minute)
-	p.testExample(exampleProgram{start: example(t, "spring", springKafka).payments, dlq: "-dlt", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`}, deadLetters, kills, rateFlags)
+	p.testExample(exampleProgram{start: example(t, "spring", springKafka).payments, dlq: "-dlt", change: openToPending, planned: `/status: "OPEN" -> "PENDING"`}, deadLetters, kills, rateFlags)
 }
 
 // C-4: the same commands reinject the dead letters of Kafka Connect, Kafka Streams and watermill. Each consumer books
@@ -63,9 +63,9 @@ func TestAnyDLQ_C4_otherLibraries(t *testing.T) {
 	goes := watermill(t)
 	for name, ex := range map[string]exampleProgram{
 		"connect":   {start: example(t, "connect", foreignKafka).payments, dlq: "-dlq", group: "connect-", change: []string{"--filter", `sed 's/,}$/}/'`}},
-		"streams":   {start: example(t, "streams", foreignKafka).payments, dlq: "-dlq", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`},
-		"watermill": {start: goes, dlq: "-poison", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`},
-		"directory": {start: goes, dlq: "-poison", change: openToPending, untilMetrics: `/status: "OPEN" -> "PENDING"`, state: []string{"--state-dir", filepath.Join(t.TempDir(), "state")}},
+		"streams":   {start: example(t, "streams", foreignKafka).payments, dlq: "-dlq", change: openToPending, planned: `/status: "OPEN" -> "PENDING"`},
+		"watermill": {start: goes, dlq: "-poison", change: openToPending, planned: `/status: "OPEN" -> "PENDING"`},
+		"directory": {start: goes, dlq: "-poison", change: openToPending, planned: `/status: "OPEN" -> "PENDING"`, state: []string{"--state-dir", filepath.Join(t.TempDir(), "state")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPipe(t, 5*time.Minute)
@@ -76,12 +76,12 @@ func TestAnyDLQ_C4_otherLibraries(t *testing.T) {
 
 // exampleProgram is a program of examples/any-dlq.
 type exampleProgram struct {
-	start        func(t *testing.T, args ...string) *proc.Process // args: brokers, number of payments to send, topic
-	dlq          string                                           // suffix of its DLQ's name
-	group        string                                           // prefix of its consumer group's name
-	change       []string                                         // flags that correct a payment
-	state        []string                                         // flags that store states outside of topics
-	untilMetrics string                                           // what the dry run prints about the change
+	start   func(t *testing.T, args ...string) *proc.Process // args: brokers, number of payments to send, topic
+	dlq     string                                           // suffix of its DLQ's name
+	group   string                                           // prefix of its consumer group's name
+	change  []string                                         // flags that correct a payment
+	state   []string                                         // flags that store states outside of topics
+	planned string                                           // what the dry run prints about the change
 }
 
 // payments starts the example's program.
@@ -117,7 +117,7 @@ func (p *pipe) testExample(ex exampleProgram, deadLetters, kills int, rateFlags 
 	file := filepath.Join(p.t.TempDir(), "plan.jsonl")
 	plan := slices.Concat([]string{"plan", "-f", file, "-o", "table"}, ex.change, dlqFlags)
 	r := p.run("replayer", plan...)
-	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, ex.untilMetrics) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, deadLetters)), "plan: %s", r)
+	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, ex.planned) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, deadLetters)), "plan: %s", r)
 	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "mended", "--create-topics", "--take-over"}, dlqFlags...)
 	if ex.change[0] == "--filter" {
 		replay = append(replay, ex.change...)

@@ -328,7 +328,7 @@ func TestMain(m *testing.M) {
 func sharedEnvironment(t *testing.T) *environment {
 	t.Helper()
 	shared.Do(func() {
-		if shared.err = shared.startReady(); shared.err == nil {
+		if shared.err = shared.begin(); shared.err == nil {
 			fmt.Println(shared.kafka)
 		}
 	})
@@ -336,7 +336,7 @@ func sharedEnvironment(t *testing.T) *environment {
 	return &shared.environment
 }
 
-func (w *environment) startReady() (err error) {
+func (w *environment) begin() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // the first run may download Kafka
 	defer cancel()
 	if w.dir, err = os.MkdirTemp("", "switchback-commands-"); err != nil {

@@ -288,12 +288,12 @@ func (sc *scene) uncommitted(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	unexpectedExits, err := sc.log.Admin().ListEndOffsets(ctx, append(p.Tiers, p.Source)...)
+	ends, err := sc.log.Admin().ListEndOffsets(ctx, append(p.Tiers, p.Source)...)
 	if err != nil {
 		return err.Error()
 	}
 	var uncommitted []string
-	for _, end := range unexpectedExits.Offsets().Sorted() {
+	for _, end := range ends.Offsets().Sorted() {
 		at := committed[end.Topic][end.Partition]
 		if at < end.At {
 			uncommitted = append(uncommitted, fmt.Sprintf("%s/%d at %d of %d", end.Topic, end.Partition, at, end.At))

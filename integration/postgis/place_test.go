@@ -48,7 +48,7 @@ func TestPostGIS_S0_8_places(t *testing.T) {
 	testrun.Nightly(t)
 	db := database(t)
 	shapes := randomPolygons(rings.NewRandom(seed(t)), 1_500)
-	var queryBatches []orb.Geometry
+	var unlike []orb.Geometry
 	var faults []*validity.Fault
 	same := 0
 	for i, theirs := range ask(t, db, shapes) {
@@ -64,14 +64,14 @@ func TestPostGIS_S0_8_places(t *testing.T) {
 		case validity.NestedRings, validity.HoleOutside: // the ring's own position
 		case validity.OneDistinctPoint: // the only position
 		default:
-			queryBatches, faults = append(queryBatches, shapes[i]), append(faults, fault)
+			unlike, faults = append(unlike, shapes[i]), append(faults, fault)
 		}
 	}
-	for i, ways := range meetings(t, db, queryBatches, faults) {
+	for i, ways := range meetings(t, db, unlike, faults) {
 		contained := faults[i].Rule == validity.PolygonsOverlap // a polygon within another one meets no ring
-		expect.That(t, ways.Ways >= 4 || ways.Folded || contained, "%v at %v: nothing meets there (%+v): %v", faults[i], faults[i].At, ways, queryBatches[i])
+		expect.That(t, ways.Ways >= 4 || ways.Folded || contained, "%v at %v: nothing meets there (%+v): %v", faults[i], faults[i].At, ways, unlike[i])
 	}
-	t.Logf("%d places as PostGIS has them, %d others, which are places too", same, len(queryBatches))
+	t.Logf("%d places as PostGIS has them, %d others, which are places too", same, len(unlike))
 }
 
 // ways is a row of the result of meeting.

@@ -153,7 +153,7 @@ func TestPostGIS_S0_8_repairs(t *testing.T) {
 	db := database(t)
 	before, after := apply(t, transform.GeometryRules{Validity: transform.ValidityRepair}, randomPolygons(rings.NewRandom(seed(t)), 2_000))
 	was, is := ask(t, db, before), ask(t, db, after)
-	repaired, compare := 0, 0
+	repaired, compared := 0, 0
 	for i := range is {
 		expect.That(t, is[i].Valid && is[i].CCW, "%v became %v, which PostGIS calls %q; wound right %v", before[i], after[i], is[i].Reason, is[i].CCW)
 		if was[i].Valid {
@@ -161,13 +161,13 @@ func TestPostGIS_S0_8_repairs(t *testing.T) {
 		}
 		repaired++
 		if polygon, single := before[i].(orb.Polygon); single && len(polygon) == 1 {
-			compare++
+			compared++
 			made := madeValid(t, db, before[i])
 			expect.That(t, sameArea(made, is[i].Area), "%v has the area %v after the repair, and %v after ST_MakeValid", before[i], is[i].Area, made)
 		}
 	}
-	t.Logf("%d repaired, %d compared with ST_MakeValid", repaired, compare)
-	expect.That(t, compare >= 20, "that proves nothing")
+	t.Logf("%d repaired, %d compared with ST_MakeValid", repaired, compared)
+	expect.That(t, compared >= 20, "that proves nothing")
 }
 
 // sameArea tolerates rounding, which depends on where a sum begins.

@@ -101,9 +101,9 @@ func (c *Classifier) Of(err error) Failure {
 	return f
 }
 
-// applyStatusLists changes the class of an HTTP answer by the lists of statuses, and sets the delay that it named. 429 and 503 stay apart (S2-3): one says
-// when to come back, the other that something is down. The lists do not apply to a successful status that counts as a
-// failure.
+// applyStatusLists changes the class of an HTTP answer by the lists of statuses, and sets the delay that it named. 429 and
+// 503 stay apart (S2-3): one says when to come back, the other that something is down. The lists do not apply to a
+// successful status that counts as a failure.
 func (c *Classifier) applyStatusLists(f *Failure) {
 	var answer *HTTPError
 	if f.Code == CodePanic || !errors.As(f.Err, &answer) || f.Code != statusCode(answer.Status) {

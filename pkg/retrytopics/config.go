@@ -36,6 +36,8 @@ type Config struct {
 	Origin     Origin       // names in control headers, and which of them are trusted
 	Client     Client       // connection to Kafka
 	Logger     *slog.Logger // Defaults to a logger that discards.
+
+	complete bool // every field has its value
 }
 
 // TransactionalID returns an ID that is stable over restarts of an instance.

@@ -15,9 +15,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Complete returns a copy in which every field has its value, and every fault of the configuration at once.
+// Complete returns a copy in which every field has its value, and every fault of the configuration at once. A complete
+// configuration stays as it is.
 func (c Config) Complete() (Config, error) {
+	if c.complete {
+		return c, c.validate()
+	}
 	complete := c.withDefaults()
+	complete.complete = true
 	return complete, errors.Join(c.given(), complete.validate())
 }
 

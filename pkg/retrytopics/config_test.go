@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"regexp"
 	"strings"
@@ -54,4 +55,17 @@ func TestConfig_faultsNameFields(t *testing.T) {
 			at = f.Type
 		}
 	}
+}
+
+// A program may complete a configuration, to see its faults or its defaults, and run it then.
+func TestConfig_aCompleteOneStaysAsItIs(t *testing.T) {
+	once := must.Get(Config{
+		Brokers: []string{"localhost:9"}, Source: "in", Group: "g", Membership: Membership{Instance: "i"}, Unknown: classify.Permanent,
+		Handler: func(context.Context, *Record) (Result, error) { return Result{}, nil },
+	}.Complete())(t)
+	twice := must.Get(once.Complete())(t)
+	expect.That(t, twice.DLQ == "in.dlq" && twice.Unknown == classify.Permanent && twice.Retries.Classify(errors.New("x")).Class == classify.Permanent, "%+v", twice)
+	once.Group = ""
+	_, err := once.Complete()
+	expect.That(t, err != nil, "a fault that came later is accepted")
 }

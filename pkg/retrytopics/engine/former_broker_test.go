@@ -91,12 +91,41 @@ func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
 	b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
 	late := tier(time.Second)
 	b.creates(late.Topic, partitions)
-	b.produce(&kgo.Record{Topic: late.Topic, Key: []byte("k"), Value: []byte("v"), Headers: []kgo.RecordHeader{
-		{Key: header.KeyAttempt, Value: []byte("1")}, {Key: header.KeySource, Value: []byte(source + "/0/0")},
-		{Key: header.KeyDue, Value: []byte(header.FormatTime(time.Now()))}, {Key: header.KeyPipeline, Value: []byte("g")},
-	}})
+	b.produce(waitingIn(late.Topic))
 	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
 	end()
+}
+
+// S0-4: a bounded run also finishes what waits in a tier that appeared while it ran. It looks for one before it ends, whatever
+// the housekeeping does.
+func TestFormerTier_S0_4_thatAppearsDuringABoundedRun(t *testing.T) {
+	b := newBroker(t)
+	began, released := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	e := b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		once.Do(func() { close(began) })
+		<-released
+		return copied(ctx, r)
+	}))
+	e.PurgeEvery(time.Hour)
+	b.produce(&kgo.Record{Key: []byte("a"), Value: []byte("v")})
+	ended := make(chan error, 1)
+	go func() { ended <- e.RunUntilEnd(testrun.Context(t, time.Minute)) }()
+	<-began
+	late := tier(time.Second)
+	b.creates(late.Topic, partitions)
+	b.produce(waitingIn(late.Topic))
+	close(released)
+	must.Do(t, <-ended)
+	expect.Equal(t, len(b.read(output)), 2, "outputs")
+}
+
+// waitingIn returns a due record in a tier.
+func waitingIn(topic string) *kgo.Record {
+	return &kgo.Record{Topic: topic, Key: []byte("k"), Value: []byte("v"), Headers: []kgo.RecordHeader{
+		{Key: header.KeyAttempt, Value: []byte("1")}, {Key: header.KeySource, Value: []byte(source + "/0/0")},
+		{Key: header.KeyDue, Value: []byte(header.FormatTime(time.Now()))}, {Key: header.KeyPipeline, Value: []byte("g")},
+	}}
 }
 
 // S3-1: records of another pipeline in partitions that the source does not have stop no engine, even if the group has

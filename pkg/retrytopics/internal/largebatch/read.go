@@ -63,7 +63,7 @@ func (read *Read) Next(ctx context.Context, client *kgo.Client, id [16]byte) ([]
 	}
 	var items []Item
 	taken := 0
-	step := func(r *kgo.Record) error {
+	count := func(r *kgo.Record) error {
 		if taken += attempt.Size(r); taken >= step {
 			return recordbatch.ErrEnough
 		}
@@ -74,7 +74,7 @@ func (read *Read) Next(ctx context.Context, client *kgo.Client, id [16]byte) ([]
 	read.At, err = read.Reader.Each(ctx, read.Answer, from, read.End,
 		func(r *kgo.Record) error {
 			items = append(items, Item{Record: r})
-			return step(r)
+			return count(r)
 		},
 		func(found *recordbatch.Large) error {
 			if found.Unread {
@@ -82,7 +82,7 @@ func (read *Read) Next(ctx context.Context, client *kgo.Client, id [16]byte) ([]
 				return recordbatch.ErrEnough
 			}
 			items = append(items, pointTo(found))
-			return step(found.Record)
+			return count(found.Record)
 		})
 	if read.unread != nil {
 		read.At = read.unread.Offset

@@ -93,11 +93,11 @@ type Committed struct {
 	Source bool
 }
 
-// has reports whether all contains a mismatch of a kind.
 func mismatch(kind retrytopics.MismatchKind, topic, remembered, now string) retrytopics.Mismatch {
 	return retrytopics.Mismatch{Kind: kind, Topic: topic, Remembered: remembered, Now: now}
 }
 
+// has reports whether all contains a mismatch of a kind.
 func has(all []retrytopics.Mismatch, kind retrytopics.MismatchKind) bool {
 	return slices.ContainsFunc(all, func(m retrytopics.Mismatch) bool { return m.Kind == kind })
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/partition"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -191,4 +192,37 @@ func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
 	s.partitions[partition.ID{Topic: "in", Partition: 0}].Window.Pass(0) // the position moves
 	err = s.commit(t.Context())
 	expect.That(t, errors.Is(err, errNotBegun) && counted.begun == 1, "%d transactions begun (%v), want one", counted.begun, err)
+}
+
+// breaking is a committer whose transactions do not end.
+type breaking struct{ kafka.Committer }
+
+var errBroken = errors.New("the broker is gone")
+
+func (breaking) Begin() error { return nil }
+
+func (breaking) End(context.Context, []kafka.CommitPoint, kgo.TransactionEndTry) (bool, error) {
+	return false, errBroken
+}
+
+// S4-15: what a transaction carried that did not end is left for the next one, and its answers for the next session, so no
+// handler runs again.
+func TestCommit_S4_15_aTransactionThatDoesNotEndLeavesItsResults(t *testing.T) {
+	t.Parallel()
+	for name, journal := range map[string]retrytopics.Journal{
+		"the end fails": {},
+		"a record cannot be made": {HashChain: retrytopics.HashChain{HeadTopic: "in.heads", Extend: func(int32, []byte, []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
+			return nil, nil, errBroken
+		}}},
+	} {
+		s := unconnected(t, retrytopics.Config{Handler: nothing, Journal: journal, Ordering: retrytopics.Ordering{Mode: retrytopics.OrderNone}})
+		s.Committer, s.layout = breaking{kafka.Plain(disconnected(t))}, &topics.Layout{}
+		s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
+		s.attempts(t)
+		err := s.commit(t.Context())
+		expect.That(t, errors.Is(err, errBroken) && s.unfinished(), "%s: %v; something is left: %t", name, err, s.unfinished())
+		s.abandon()
+		_, kept := s.in.Results.Pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+		expect.That(t, kept, "%s: the answer is lost", name)
+	}
 }
