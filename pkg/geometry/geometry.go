@@ -50,6 +50,21 @@ func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]
 // EmptyPoint returns the point that represents POINT EMPTY, for which orb has no other form.
 func EmptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }
 
+// Clone returns a copy of a shape. [orb.Clone] returns nil for a shape that is a nil slice, and so loses its type.
+func Clone(shape orb.Geometry) orb.Geometry {
+	if members, ok := shape.(orb.Collection); ok {
+		out := make(orb.Collection, len(members))
+		for i, member := range members {
+			out[i] = Clone(member)
+		}
+		return out
+	}
+	if cloned := orb.Clone(shape); cloned != nil {
+		return cloned
+	}
+	return shape
+}
+
 // Moved returns a copy of a shape with every position moved. An empty point has none.
 func Moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
 	switch shape := shape.(type) {
@@ -65,10 +80,7 @@ func Moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
 		}
 		return out
 	}
-	moved := orb.Clone(shape)
-	if moved == nil { // orb.Clone forgets the type of a shape without positions
-		return shape
-	}
+	moved := Clone(shape)
 	EachLine(moved, func(line []orb.Point) {
 		for i := range line {
 			line[i] = move(line[i])

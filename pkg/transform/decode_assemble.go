@@ -2,7 +2,6 @@ package transform
 
 import (
 	"math"
-	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -25,16 +24,13 @@ func (d *decoder) assemble(g *geometryObject) (orb.Geometry, error) {
 	if err := d.nesting(g.kind); err != nil {
 		return nil, err
 	}
-	switch points := slices.Clone(d.points); g.kind {
+	switch points := append([]orb.Point{}, d.points...); g.kind {
 	case Point:
 		if len(points) == 0 {
 			return geometry.EmptyPoint(), nil
 		}
 		return points[0], nil
 	case MultiPoint:
-		if len(points) == 0 {
-			return orb.MultiPoint{}, nil
-		}
 		return orb.MultiPoint(points), nil
 	case LineString:
 		if len(points) == 0 {

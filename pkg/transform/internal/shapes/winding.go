@@ -54,7 +54,7 @@ func Wind(shape orb.Geometry, heights []float64) (orb.Geometry, []float64) {
 	if heights != nil && len(heights) != geometry.Positions(shape) {
 		return shape, heights
 	}
-	shape, heights = orb.Clone(shape), slices.Clone(heights)
+	shape, heights = geometry.Clone(shape), slices.Clone(heights)
 	eachRing(shape, 0, func(ring orb.Ring, hole bool, before int) {
 		if !runsWrong(ring, hole) {
 			return
