@@ -337,6 +337,6 @@ func (p *planning) keys() []idempotency.KeyHash {
 	for i := range p.letters {
 		keys[i] = p.letters[i].key
 	}
-	slices.SortFunc(keys, versions.CompareKeys)
+	slices.SortFunc(keys, idempotency.KeyHash.Compare)
 	return slices.Compact(keys)
 }

@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -30,6 +31,9 @@ func HashKey(key []byte) KeyHash {
 
 // IsZero reports whether k was never set.
 func (k KeyHash) IsZero() bool { return k == KeyHash{} }
+
+// Compare orders KeyHashes by their bytes.
+func (k KeyHash) Compare(other KeyHash) int { return bytes.Compare(k[:], other[:]) }
 
 // MarshalText returns 24 lower-case hexadecimal digits.
 func (k KeyHash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }

@@ -87,7 +87,7 @@ func (n *Newest) Read(ctx context.Context, client *kgo.Client, topic string) err
 
 func (n *Newest) add(key idempotency.KeyHash, r *kgo.Record) error {
 	if n.Keys != nil {
-		if _, wanted := slices.BinarySearchFunc(n.Keys, key, compareKeys); !wanted {
+		if _, wanted := slices.BinarySearchFunc(n.Keys, key, idempotency.KeyHash.Compare); !wanted {
 			return nil
 		}
 	}
@@ -119,8 +119,6 @@ func (n *Newest) add(key idempotency.KeyHash, r *kgo.Record) error {
 	values[key] = v
 	return nil
 }
-
-func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
 
 // Than reports whether a key has a newer value in a topic than a record with the given position and timestamp.
 // Offsets decide in the partition of the record, timestamps elsewhere. A record of unknown age is older than any

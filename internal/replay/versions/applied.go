@@ -36,7 +36,7 @@ func None() *Applied {
 // Read reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest event since
 // that record died. If source offsets order events, this is enough, since earlier events are older. If a version field
 // orders events, a newer event can have come first; the state topic then has the newest version of every key, and the
-// ledger has the events applied within the dedupe window. The keys are sorted (see [CompareKeys]).
+// ledger has the events applied within the dedupe window. The keys are sorted (see [idempotency.KeyHash.Compare]).
 func Read(ctx context.Context, cfg *config.Config, client *kgo.Client, now time.Time, keys []idempotency.KeyHash) (*Applied, error) {
 	n := None()
 	if cfg.Ordering.Mode == config.OrderingNone {
@@ -94,7 +94,7 @@ func (s *stateReader) add(r *kgo.Record) error {
 	}
 	known := s.n.latest
 	if m.Lasting {
-		if _, wanted := slices.BinarySearchFunc(s.keys, m.Key, CompareKeys); !wanted || !s.kept {
+		if _, wanted := slices.BinarySearchFunc(s.keys, m.Key, idempotency.KeyHash.Compare); !wanted || !s.kept {
 			return nil
 		}
 		known = s.lasting
@@ -135,7 +135,7 @@ func (l *ledger) add(r *kgo.Record) error {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if _, wanted := slices.BinarySearchFunc(l.keys, c.Key, CompareKeys); !wanted {
+		if _, wanted := slices.BinarySearchFunc(l.keys, c.Key, idempotency.KeyHash.Compare); !wanted {
 			continue
 		}
 		if c.Applied.At.Before(l.since) {
@@ -146,9 +146,6 @@ func (l *ledger) add(r *kgo.Record) error {
 	}
 	return nil
 }
-
-// CompareKeys orders the keys of records.
-func CompareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
 
 // Supersedes reports whether an event newer than the dead letter was applied for its key.
 func (n *Applied) Supersedes(l *deadletters.Letter, tried pipeline.Tried) bool {
