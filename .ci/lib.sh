@@ -15,6 +15,33 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
+# Compiled packages do not name the folder they were built in, so that every clone uses the same ones. Without this a run adds
+# gigabytes to the build cache.
+export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
+
+# What a run writes at most, with an empty build cache.
+readonly ROOM_GB=12
+
+# room sees to it that the disk has space for a run. A full disk ends a run at any place, with an error that does not say so.
+room() {
+  local folder
+  for folder in "$OUT" "$(go env GOCACHE)"; do
+    if [ "$(free_gb "$folder")" -ge "$ROOM_GB" ]; then continue; fi
+    echo "$(free_gb "$folder") GB are free in $folder, of $ROOM_GB: deleting the Go build cache"
+    go clean -cache
+    if [ "$(free_gb "$folder")" -lt "$ROOM_GB" ]; then
+      echo "only $(free_gb "$folder") GB are free in $folder; a run needs $ROOM_GB"
+      return 1
+    fi
+  done
+  note "free on disk: $(free_gb "$OUT") GB"
+}
+
+free_gb() {
+  mkdir -p "$1"
+  df --output=avail -BG "$1" | tail -n 1 | tr -dc 0-9
+}
+
 # debian PACKAGE... installs Debian packages, or says which ones are missing on another system.
 debian() {
   if ! have apt-get; then
