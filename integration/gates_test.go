@@ -32,7 +32,7 @@ func tolerance(keys string) func(*settings) {
 // attempt.
 func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	parallel(t, testrun.Proof)
-	p := newPipe(t, 2*time.Minute, shortSession, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_forbidden]")).ensure()
+	p := newPipe(t, 2*time.Minute, shortSession, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, pause_on: [http_forbidden]")).ensure()
 	all := ids("g", 300)
 	for i, id := range all {
 		if i%50 == 20 {

@@ -40,7 +40,7 @@ func newPause() *cobra.Command {
 
 Nothing is lost or spent meanwhile: no record is taken or tried, none becomes a dead letter.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
-		return f.pipeline(cmd, cfg, file, control.Held)
+		return f.pipeline(cmd, cfg, file, control.Paused)
 	})
 	f.add(cmd)
 	return cmd
@@ -55,7 +55,7 @@ func newResume() *cobra.Command {
 
 The windows of the gates begin empty. A rate that is still beyond its tolerance pauses the pipeline again, as soon as an
 instance has seen min_records. With --for 10m no rate does so for ten minutes: null rate, transient rate, dead-letter rate and
-the floor of precision. Everything else does: a person, the codes of hold_on, a full disk. Bad batches are quarantined all the
+the floor of precision. Everything else does: a person, the codes of pause_on, a full disk. Bad batches are quarantined all the
 same. The end is in the control topic, and instances that start later keep to it. Without --for, resume ends such a time.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		if err := f.checkGatesOff(cmd.Flags().Changed("for")); err != nil {
@@ -163,18 +163,18 @@ func rateCodes() []control.Code {
 func resumed(t config.Tolerance, before, now control.State) string {
 	var out strings.Builder
 	switch {
-	case before.IsHeld():
+	case before.IsPaused():
 		fmt.Fprintf(&out, "it was %s\n", before)
 	case before.GatesOff.After(now.At):
 		fmt.Fprintf(&out, "until now the rate gates were off, by %s: %s\n", before.By, before.Reason)
 	}
 	if !now.GatesOff.IsZero() {
-		fmt.Fprintf(&out, "the rate gates are off until %s; a person, hold_on and permanent causes pause the pipeline all the same\n"+
+		fmt.Fprintf(&out, "the rate gates are off until %s; a person, pause_on and permanent causes pause the pipeline all the same\n"+
 			"consumer resume without --for, or consumer pause, ends that\n", now.GatesOff.UTC().Format(time.RFC3339))
 		return out.String()
 	}
 	fmt.Fprintf(&out, "the windows of the gates are empty; each instance judges again from %d records on, over %s (pipeline.tolerance)\n", t.MinRecords, t.Window)
-	if slices.Contains(rateCodes(), before.Code) && before.IsHeld() {
+	if slices.Contains(rateCodes(), before.Code) && before.IsPaused() {
 		fmt.Fprint(&out, "if it is paused again and is to go on all the same: consumer resume --for 10m --reason …\n")
 	}
 	return out.String()

@@ -111,7 +111,7 @@ func printTimeline(w io.Writer, cfg *config.Config, line consumer.Timeline) {
 		fmt.Fprintf(w, "%d\t%s\t%v\t%s\n", step.Attempt, wait, total, strings.Join(step.Tiers, " to "))
 	}
 	last := cfg.Topics.DLQ
-	if line.Holds {
+	if line.Pauses {
 		last = "where it is; the pipeline is paused"
 	}
 	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, last)

@@ -47,13 +47,13 @@ var (
 
 func exitCode(err error) cli.Exit {
 	exit, marked := errors.AsType[cli.ExitError](err)
-	_, held := errors.AsType[*consumer.HeldError](err)
+	_, paused := errors.AsType[*consumer.PausedError](err)
 	_, faults := errors.AsType[*config.Faults](err)
 	_, limit := errors.AsType[*consumer.LimitError](err)
 	switch {
 	case err == nil:
 		return cli.ExitDone
-	case held:
+	case paused:
 		return cli.ExitStopped
 	case marked:
 		return exit.Code

@@ -273,9 +273,9 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	tolerance := config.Tolerance{MinRecords: 100, Window: config.Duration(10 * time.Minute)}
-	paused := control.State{Phase: control.Held, Code: control.CodeTransientRate, By: "consumer a", At: at,
+	paused := control.State{Phase: control.Paused, Code: control.CodeTransientRate, By: "consumer a", At: at,
 		Reason: "120 of 600 records (20 %) failed transiently at their first attempt within 10m; pipeline.tolerance.max_transient_rate is 10 %"}
-	person := control.State{Phase: control.Held, Code: control.CodeOperator, By: "ben", Reason: "deployment", At: at}
+	person := control.State{Phase: control.Paused, Code: control.CodeOperator, By: "ben", Reason: "deployment", At: at}
 	now := control.State{Phase: control.Running, At: at.Add(time.Hour)}
 	off := now
 	off.GatesOff = now.At.Add(10 * time.Minute)
@@ -322,7 +322,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 	pipeline := file(t, pipelineFile)
 	holds := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 0.1}}]\nexpect: { max_dlq_share: 0.5 }\n")
 	breaks := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 0.1}}]\nexpect: { max_provider_rps: 1 }\n")
-	held := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 1}}]\nexpect: { max_held_time: 0s }\n")
+	paused := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 1}}]\nexpect: { max_paused_time: 0s }\n")
 	for _, c := range []struct {
 		name           string
 		args           []string
@@ -332,7 +332,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"the default scenario", []string{"--hours", "0.01", "--rate", "50"}, 0, "then", ""},
 		{"all expectations hold", []string{"--scenario", holds, "--expect"}, 0, "max_dlq_share", ""},
 		{"a broken expectation", []string{"--scenario", breaks, "--expect"}, 4, "BROKEN", "1 of 1 expectation broken"},
-		{"a gate that holds", []string{"--scenario", held, "--expect"}, 4, "HELD by a gate", "1 of 1 expectation broken"},
+		{"a gate that holds", []string{"--scenario", paused, "--expect"}, 4, "HELD by a gate", "1 of 1 expectation broken"},
 		{"a broken expectation that nobody asked for", []string{"--scenario", breaks}, 0, "BROKEN", ""},
 		{"nothing expected", []string{"--expect"}, 2, "", "the scenario expects nothing"},
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},

@@ -31,8 +31,8 @@ func newVerifyAudit() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit (-c FILE | --ledger LEDGER.json)",
-		Short: "Hold the audit trail against its chains of hashes: was an event changed, removed or added?",
-		Long: `Hold the audit trail against its chains of hashes: what operators did with dead letters, what was ordered for
+		Short: "Check the audit trail against its chains of hashes: was an event changed, removed or added?",
+		Long: `Check the audit trail against its chains of hashes: what operators did with dead letters, what was ordered for
 the pipeline, and what governance stopped. An event that was changed, removed, added or moved breaks its chain.
 
 Who can write to all topics can forge a chain as a whole. Keep the output of -o json elsewhere: with --since, the

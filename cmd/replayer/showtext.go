@@ -84,7 +84,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	l := d.Letter
 	if !d.Unasked {
 		title("what today's transform says")
-		if d.Unheld == "" {
+		if d.ValueMissing == "" {
 			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // already cleaned; cleaning again would remove its colours
 		} else {
 			line("", "it was not asked: the value is not at hand")
@@ -95,9 +95,9 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	for _, h := range l.Content.Headers {
 		fmt.Fprintf(b, "  %s: %s\n", cli.CleanText(h.Key, cli.OneLine), cli.CleanText(atMost(maxShown, headerText(h)), cli.OneLine))
 	}
-	if d.Unheld != "" {
+	if d.ValueMissing != "" {
 		title(fmt.Sprintf("original bytes (%d)", l.Size))
-		line("", d.Unheld)
+		line("", d.ValueMissing)
 		if head := headOf(&l); len(head) > 0 {
 			title(fmt.Sprintf("the first %d of them", len(head)))
 			b.WriteString(indented(atMost(maxShown, headText(head))))

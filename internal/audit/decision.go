@@ -18,7 +18,7 @@ const (
 	Superseded   Decision = "superseded"    // closed: a newer version of the feature was applied
 	Filtered     Decision = "filtered"      // closed: the configuration leaves it out
 	Skipped      Decision = "skipped"       // closed: a person or a rule passed over it
-	Held         Decision = "paused"        // the pipeline stopped before it
+	Paused       Decision = "paused"        // the pipeline stopped before it
 	Replayed     Decision = "replayed"      // a dead letter was reinjected into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state
 	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays
@@ -32,7 +32,7 @@ const (
 func Decisions() []Decision {
 	return []Decision{
 		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
-		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Escalated, Lost, Operation, Watched,
+		Filtered, Skipped, Paused, Replayed, StateChanged, Edited, Escalated, Lost, Operation, Watched,
 	}
 }
 

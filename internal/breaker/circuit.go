@@ -45,8 +45,8 @@ type Pass struct {
 	opened int
 }
 
-// Held reports whether nothing may be sent now, and for how long.
-func (b *Circuit) Held(now time.Duration) (wait time.Duration, held bool) {
+// Defers reports whether nothing may be sent now, and for how long.
+func (b *Circuit) Defers(now time.Duration) (wait time.Duration, defers bool) {
 	switch {
 	case !b.open:
 		return 0, false
@@ -59,7 +59,7 @@ func (b *Circuit) Held(now time.Duration) (wait time.Duration, held bool) {
 	}
 }
 
-// Enter begins a request that Held allows.
+// Enter begins a request that Defers lets through.
 func (b *Circuit) Enter() Pass {
 	b.probing = b.open
 	return Pass{Probe: b.open, opened: b.opened}
@@ -138,7 +138,7 @@ func (b *Circuit) Retune(rule config.Breaker) {
 	b.forget()
 }
 
-// IsOpen reports whether the breaker holds requests or probes.
+// IsOpen reports whether the breaker defers requests or probes.
 func (b *Circuit) IsOpen() bool { return b.open }
 
 // HalfOpen reports whether single requests probe, or have begun to.

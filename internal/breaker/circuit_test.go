@@ -38,11 +38,11 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 				for range 5000 {
 					time.Sleep(time.Duration(random.ExpFloat64() * float64(rule.Window.Std()) / 10)) //nolint:forbidigo // the time of a bubble
 					now := time.Since(began)
-					wait, held := b.Held(now)
-					if library.IsClosed() == b.IsOpen() || held != (library.RemainingDelay() > 0) || held && wait != library.RemainingDelay() {
+					wait, defers := b.Defers(now)
+					if library.IsClosed() == b.IsOpen() || defers != (library.RemainingDelay() > 0) || defers && wait != library.RemainingDelay() {
 						t.Fatalf("after %v: the library is %v for %v, this one open %v for %v", now, library.State(), library.RemainingDelay(), b.IsOpen(), wait)
 					}
-					if held {
+					if defers {
 						continue
 					}
 					pass, end := b.Enter(), Success
@@ -136,8 +136,8 @@ func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
 		t.Error("two failures did not open it")
 	}
 	b.Retune(rule)
-	_, held := b.Held(0)
-	expect.That(t, held, "a new rule closed an open breaker")
+	_, defers := b.Defers(0)
+	expect.That(t, defers, "a new rule closed an open breaker")
 }
 
 // A request that began before the breaker opened neither closes nor reopens it.
@@ -149,7 +149,7 @@ func TestLeave_S4_5_aStragglerHasNoSay(t *testing.T) {
 			b.Leave(0, b.Enter(), Failure)
 		}
 		b.Leave(5*time.Minute, straggler, end)
-		_, held := b.Held(5 * time.Minute)
-		expect.That(t, b.IsOpen() && !held, "after a straggler that ended with %v: open %v, held %v", end, b.IsOpen(), held)
+		_, defers := b.Defers(5 * time.Minute)
+		expect.That(t, b.IsOpen() && !defers, "after a straggler that ended with %v: open %v, held %v", end, b.IsOpen(), defers)
 	}
 }

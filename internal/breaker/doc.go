@@ -1,5 +1,5 @@
 // Package breaker keeps requests from a service that is down (S4-5, S3-5). It decides when a circuit breaker opens, how
-// long nothing is sent, and what a probe changes. Meanwhile records are held and do not fail: an outage uses none of
+// long nothing is sent, and what a probe changes. Meanwhile records are deferred and do not fail: an outage uses none of
 // their attempts.
 //
 // [Circuit] is the state machine. It gets the time from its caller and has no clock, lock or log, so the remote steps

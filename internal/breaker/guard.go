@@ -51,7 +51,7 @@ func JudgeFailure(f classify.Failure) Outcome {
 // Guard stops the requests to one service while it is down (S4-5). A nil Guard lets everything pass. Its methods are
 // safe for concurrent use.
 type Guard struct {
-	name  string // of the dependency, by which records are held
+	name  string // of the dependency, by which records are deferred
 	log   *slog.Logger
 	began time.Time
 
@@ -60,7 +60,7 @@ type Guard struct {
 	cause   string // of the latest [Guard.Trip] since the breaker was last closed
 }
 
-// NewGuard returns a guard with a closed breaker, or nil if none is configured. Records are held by name; log gets a
+// NewGuard returns a guard with a closed breaker, or nil if none is configured. Records are deferred by name; log gets a
 // line when the breaker opens and closes.
 func NewGuard(name string, c *config.Breaker, log *slog.Logger) *Guard {
 	if c == nil {
@@ -85,7 +85,7 @@ func (g *Guard) Enter() (Pass, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.held(); err != nil {
+	if err := g.unavailable(); err != nil {
 		return Pass{}, err
 	}
 	return g.circuit.Enter(), nil
@@ -98,18 +98,18 @@ func (g *Guard) Check() error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.held()
+	return g.unavailable()
 }
 
-// held returns nil if a request may be sent now. The mutex is held.
-func (g *Guard) held() error {
-	if wait, held := g.circuit.Held(g.now()); held {
-		return g.hold(wait, nil)
+// unavailable returns nil if a request may be sent now. The mutex is held.
+func (g *Guard) unavailable() error {
+	if wait, defers := g.circuit.Defers(g.now()); defers {
+		return g.unavailableFor(wait, nil)
 	}
 	return nil
 }
 
-func (g *Guard) hold(wait time.Duration, cause error) error {
+func (g *Guard) unavailableFor(wait time.Duration, cause error) error {
 	return &retrytopics.UnavailableError{Dependency: g.name, RetryAt: time.Now().Add(wait), Err: cause}
 }
 
@@ -125,7 +125,7 @@ func (g *Guard) Leave(ctx context.Context, p Pass, end Outcome, err error) error
 	known := g.circuit.Leave(g.now(), p, end)
 	g.logChange(ctx, was, g.circuit.Opened() > opened, err)
 	if known {
-		return g.hold(max(g.circuit.Until()-g.now(), 0), err)
+		return g.unavailableFor(max(g.circuit.Until()-g.now(), 0), err)
 	}
 	return err
 }
@@ -146,11 +146,11 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	if g.cause = err.Error(); was && news {
 		g.log.WarnContext(ctx, "the service cannot be used until somebody acts", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err)
 	}
-	return g.hold(max(g.circuit.Until()-g.now(), 0), err)
+	return g.unavailableFor(max(g.circuit.Until()-g.now(), 0), err)
 }
 
-// Hold returns an UnavailableError for a record that may not be at fault for its failure. The breaker does not change.
-func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait, cause) }
+// Defer returns an UnavailableError for a record that may not be at fault for its failure. The breaker does not change.
+func (g *Guard) Defer(wait time.Duration, cause error) error { return g.unavailableFor(wait, cause) }
 
 // logChange logs that the breaker opened or closed, or that a probe failed. The mutex is held.
 func (g *Guard) logChange(ctx context.Context, was, tripped bool, err error) {
@@ -161,7 +161,7 @@ func (g *Guard) logChange(ctx context.Context, was, tripped bool, err error) {
 	case tripped && was:
 		g.log.DebugContext(ctx, "probe failed; the circuit breaker stays open", open...)
 	case tripped:
-		g.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts", open...)
+		g.log.WarnContext(ctx, "circuit breaker opened; records that need the service are deferred and spend no attempts", open...)
 	case was && !g.circuit.IsOpen():
 		g.cause = ""
 		g.log.InfoContext(ctx, "circuit breaker closed; the service answers again", "circuit_open", false)

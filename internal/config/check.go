@@ -37,27 +37,27 @@ func check(cfg *Config, faults *Faults) {
 
 // fault adds a fault at the position of path.
 func (c checker) fault(path, message, fix string) {
-	at := c.cfg.origins.near(path)
-	if !c.byHand(path) {
+	at := c.cfg.origins.nearest(path)
+	if !c.explicit(path) {
 		at.line, at.column = at.keyLine, at.keyColumn
 	}
 	c.faults.add(Fault{Line: at.line, Column: at.column, Variable: at.variable, Path: path, Message: message, Fix: fix})
-	c.cfg.origins.crack(path) // suppresses faults that follow from this one
+	c.cfg.origins.markUnreadable(path) // suppresses faults that follow from this one
 }
 
 // keyFault adds a fault of the key itself, at the position of the key.
 func (c checker) keyFault(path, message, fix string) {
-	at := c.cfg.origins.near(path)
+	at := c.cfg.origins.nearest(path)
 	c.faults.add(Fault{Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: path, Message: message, Fix: fix})
-	c.cfg.origins.crack(path)
+	c.cfg.origins.markUnreadable(path)
 }
 
-// sound reports whether all of these values could be read.
-func (c checker) sound(paths ...string) bool {
-	return !slices.ContainsFunc(paths, func(path string) bool { return !c.cfg.origins.sound(path) })
+// usable reports whether all of these values could be read.
+func (c checker) usable(paths ...string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool { return !c.cfg.origins.usable(path) })
 }
 
-func (c checker) byHand(path string) bool { return c.cfg.origins.byHand(path) }
+func (c checker) explicit(path string) bool { return c.cfg.origins.explicit(path) }
 
 // valueAt returns the value of a key. Every mapping above the key must be present.
 func valueAt(cfg *Config, path string) reflect.Value {
@@ -102,7 +102,7 @@ func (c checker) notBoth(path, one, other string) {
 // certificate refuses a client certificate without its key file, and a key file without its certificate.
 func (c checker) certificate(path string) {
 	for _, pair := range [][2]string{{"cert_file", "key_file"}, {"key_file", "cert_file"}} {
-		if given, absent := pair[0], pair[1]; c.sound(path) && c.given(path+"."+given) && !c.given(path+"."+absent) {
+		if given, absent := pair[0], pair[1]; c.usable(path) && c.given(path+"."+given) && !c.given(path+"."+absent) {
 			c.fault(path+"."+given, "a client certificate needs both its files, and "+absent+" is not set", "set "+path+"."+absent+" or remove "+given)
 		}
 	}
@@ -113,7 +113,7 @@ func (c checker) distinct(list, what, fix string, names []string) {
 	first := map[string]int{}
 	for i, name := range names {
 		path := entry(list, i) + ".name"
-		if before, doubled := first[name]; doubled && c.sound(path) {
+		if before, doubled := first[name]; doubled && c.usable(path) {
 			c.fault(path, fmt.Sprintf("%s is the name of %s %d too", show(name), what, before+1), fix)
 			continue
 		}
@@ -123,7 +123,7 @@ func (c checker) distinct(list, what, fix string, names []string) {
 
 // within refuses a time limit that is longer than the limit of one attempt.
 func (c checker) within(path string, limit Duration) {
-	if most := c.cfg.Engine.HandlerTimeout; limit > most && c.sound(path, "engine.handler_timeout") {
+	if most := c.cfg.Engine.HandlerTimeout; limit > most && c.usable(path, "engine.handler_timeout") {
 		c.fault(path, fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", limit, most), "shorten it, or lengthen engine.handler_timeout")
 	}
 }
@@ -137,11 +137,11 @@ func (c checker) kafka() {
 	}
 	const tls, sasl, off = "kafka.tls", "kafka.sasl", "set kafka.sasl.mechanism or remove it"
 	c.certificate(tls)
-	if !c.cfg.Kafka.TLS.Enabled && c.sound(tls+".enabled") {
+	if !c.cfg.Kafka.TLS.Enabled && c.usable(tls+".enabled") {
 		c.noEffect(tls, "while TLS is off", "set kafka.tls.enabled: true or remove it", "ca_file", "cert_file", "key_file", "server_name")
 	}
 	switch {
-	case !c.sound(sasl):
+	case !c.usable(sasl):
 	case !c.cfg.Kafka.SASL.Enabled():
 		c.noEffect(sasl, "while SASL is off", off, "username", "username_env", "password_env", "password_file")
 	default:
@@ -157,7 +157,7 @@ func (c checker) kafka() {
 // address refuses text that is not host:port with a port of at least lowest. Only a listen address, for which port 0 is
 // allowed, may omit the host.
 func (c checker) address(path, address, fix string, lowest int) {
-	if !c.sound(path) {
+	if !c.usable(path) {
 		return
 	}
 	host, text, err := net.SplitHostPort(address)
@@ -176,11 +176,11 @@ func (c checker) address(path, address, fix string, lowest int) {
 
 func (c checker) engine() {
 	e, most := c.cfg.Engine, c.cfg.Source.MaxRecordBytes
-	if e.CommitInterval >= e.TransactionTimeout && c.sound("engine.commit_interval", "engine.transaction_timeout") {
+	if e.CommitInterval >= e.TransactionTimeout && c.usable("engine.commit_interval", "engine.transaction_timeout") {
 		c.fault("engine.commit_interval", fmt.Sprintf("%s is not below transaction_timeout %s", e.CommitInterval, e.TransactionTimeout),
 			"shorten it, or lengthen engine.transaction_timeout")
 	}
-	if e.MaxHeldBytes < most && c.sound("engine.max_held_bytes", "source.max_record_bytes") {
+	if e.MaxHeldBytes < most && c.usable("engine.max_held_bytes", "source.max_record_bytes") {
 		c.fault("engine.max_held_bytes", fmt.Sprintf("%d is less than one record may have (source.max_record_bytes %d)", e.MaxHeldBytes, most),
 			"raise it, or lower source.max_record_bytes")
 	}
@@ -197,7 +197,7 @@ func (c checker) engine() {
 func (c checker) replayer() {
 	const index, headers = "replayer.index", "replayer.headers"
 	switch i := c.cfg.Replayer.Index; {
-	case !c.sound(index):
+	case !c.usable(index):
 	case isConnectionString(i.File): // not shown, because it contains the password
 		c.fault(index+".file", "is a connection string, not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
 	case i.File != "" && i.DSNEnv != "":
@@ -206,7 +206,7 @@ func (c checker) replayer() {
 	for key, patterns := range map[string][]string{".keep": c.cfg.Replayer.Headers.Keep, ".strip": c.cfg.Replayer.Headers.Strip} {
 		for i, pattern := range patterns {
 			switch at := entry(headers+key, i); {
-			case !c.sound(at):
+			case !c.usable(at):
 			case pattern == "":
 				c.fault(at, "a header without a name", "write its name, or a pattern such as ce_*")
 			case strings.HasPrefix(pattern, "switchback-"):
@@ -223,7 +223,7 @@ func (c checker) topics() {
 	first := map[string]string{}
 	for _, topic := range c.cfg.allTopics() {
 		path := c.namedBy(topic.path)
-		if !c.sound(path) {
+		if !c.usable(path) {
 			continue
 		}
 		if problem, fix := topicProblem(topic.name); problem != "" {
@@ -233,7 +233,7 @@ func (c checker) topics() {
 		name := strings.ReplaceAll(topic.name, "_", ".")
 		before, taken := first[name]
 		switch {
-		case !c.sound("pipeline.retry_policy"):
+		case !c.usable("pipeline.retry_policy"):
 		case taken:
 			c.fault(topic.path, fmt.Sprintf("the topic %s is that of %s too", show(topic.name), before), "give it a name of its own")
 		default:
@@ -245,7 +245,7 @@ func (c checker) topics() {
 // namedBy returns the key that a topic name comes from: path itself, or the key that the name is derived from.
 func (c checker) namedBy(path string) string {
 	for _, candidate := range []string{path, "source.topic"} {
-		if c.byHand(candidate) {
+		if c.explicit(candidate) {
 			return candidate
 		}
 	}

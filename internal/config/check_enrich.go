@@ -29,7 +29,7 @@ func (c checker) enrich() {
 func (c checker) lookups(path string, step EnrichStep) {
 	alone := Provider{HTTP: step.HTTP, SQL: step.SQL}
 	switch {
-	case !c.sound(path+".http") || !c.sound(path+".sql") || !c.sound(path+".providers"):
+	case !c.usable(path+".http") || !c.usable(path+".sql") || !c.usable(path+".providers"):
 	case alone.empty() && len(step.Providers) == 0:
 		c.fault(path, "no service is configured", "add http with a url, sql with a query, or a list of providers")
 	case !alone.empty() && len(step.Providers) > 0:
@@ -49,7 +49,7 @@ func (c checker) lookups(path string, step EnrichStep) {
 		total += c.lookup(entry(path+".providers", i), p)
 	}
 	c.distinct(path+".providers", "provider", "give each provider of a step a name of its own", names)
-	if c.sound(path) {
+	if c.usable(path) {
 		c.within(at, total)
 	}
 }
@@ -59,7 +59,7 @@ func (p Provider) empty() bool { return p.HTTP == nil && p.SQL == nil }
 // lookup checks one provider and returns its time limit.
 func (c checker) lookup(path string, p Provider) Duration {
 	switch {
-	case !c.cfg.origins.intact(path):
+	case !c.cfg.origins.readable(path):
 		return 0
 	case p.empty():
 		c.fault(path, "neither http nor sql is set", "add http with a url, or sql with a query")
@@ -80,24 +80,24 @@ func (c checker) lookup(path string, p Provider) Duration {
 // the breaker counts requests.
 func (c checker) breaker(path string, b *Breaker, timeout Duration, connections int) {
 	const failures, window = ".breaker.failures", ".breaker.window"
-	if b == nil || !c.sound(path+failures) {
+	if b == nil || !c.usable(path+failures) {
 		return
 	}
-	if b.Among > 0 && b.Failures > b.Among && c.sound(path+".breaker.among") {
+	if b.Among > 0 && b.Failures > b.Among && c.usable(path+".breaker.among") {
 		c.fault(path+failures, fmt.Sprintf("%d failures cannot be among the last %d requests, so the breaker would never open", b.Failures, b.Among),
 			"raise among, or write among: 0 to look at all requests within the window")
 		return
 	}
 	// At most `connections` requests end together. The next ones end one timeout later.
 	least := timeout * Duration((b.Failures-1)/max(connections, 1))
-	if least >= b.Window && c.sound(path+".timeout", path+".max_connections", path+window) {
+	if least >= b.Window && c.usable(path+".timeout", path+".max_connections", path+window) {
 		c.fault(path+window, fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", b.Window, connections, b.Failures, timeout, least),
 			"lengthen it, or lower timeout or failures")
 	}
 }
 
 func (c checker) stepSet(path string, set map[string]string) {
-	if !c.sound(path) {
+	if !c.usable(path) {
 		return
 	}
 	if len(set) == 0 {
@@ -115,7 +115,7 @@ func (c checker) stepSet(path string, set map[string]string) {
 }
 
 func (c checker) httpLookup(path string, h *HTTPLookup) {
-	if c.sound(path + ".url") {
+	if c.usable(path + ".url") {
 		_, err := template.ParseURL(h.URL)
 		c.template(path+".url", err)
 	}
@@ -124,7 +124,7 @@ func (c checker) httpLookup(path string, h *HTTPLookup) {
 	c.breaker(path, h.Breaker, h.Timeout, h.MaxConnections)
 	for i, text := range h.AllowNetworks {
 		at := entry(path+".allow_networks", i)
-		if _, err := netip.ParsePrefix(text); err != nil && c.sound(at) {
+		if _, err := netip.ParsePrefix(text); err != nil && c.usable(at) {
 			c.fault(at, show(text)+" is not a network", "write it in CIDR form, such as 10.20.0.0/16, or 127.0.0.1/32 for one address")
 		}
 	}
@@ -133,7 +133,7 @@ func (c checker) httpLookup(path string, h *HTTPLookup) {
 // method refuses a request that must not be repeated (S3-6).
 func (c checker) method(path string, h *HTTPLookup) {
 	switch {
-	case !c.sound(path+".method", path+".idempotent", path+".body"):
+	case !c.usable(path+".method", path+".idempotent", path+".body"):
 	case h.Method == HTTPMethodPost && !h.Idempotent:
 		c.fault(path+".method", "forbidden: retrying a side effect that is not idempotent: POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
 	case h.Method == HTTPMethodGet && h.Body != nil:
@@ -161,7 +161,7 @@ func (c checker) body(path string, value any) {
 
 // preset checks the keys of a WFS or STAC request.
 func (c checker) preset(path string, h *HTTPLookup) {
-	if h.WFS == nil && h.STAC == nil || !c.sound(path) {
+	if h.WFS == nil && h.STAC == nil || !c.usable(path) {
 		return
 	}
 	kind := "stac"
@@ -212,11 +212,11 @@ func (c checker) sqlLookup(path string, s *SQLLookup) {
 	c.dsn(path, s.DSNEnv, s.DSNFile)
 	for i, arg := range s.Args {
 		at := entry(path+".args", i)
-		if property, isProperty := strings.CutPrefix(arg, "properties."); c.sound(at) && arg != "id" && arg != "geometry" && (!isProperty || property == "") {
+		if property, isProperty := strings.CutPrefix(arg, "properties."); c.usable(at) && arg != "id" && arg != "geometry" && (!isProperty || property == "") {
 			c.fault(at, show(arg)+" is not a value of the feature", "write id, geometry or properties.name, without braces")
 		}
 	}
-	if c.sound(path + ".query") {
+	if c.usable(path + ".query") {
 		c.query(path+".query", s.Query, len(s.Args))
 	}
 }
@@ -224,7 +224,7 @@ func (c checker) sqlLookup(path string, s *SQLLookup) {
 // dsn refuses a connection string without a location, or with two.
 func (c checker) dsn(path, variable, file string) {
 	switch {
-	case variable == "" && file == "" && !c.sound(path+".dsn_env", path+".dsn_file"):
+	case variable == "" && file == "" && !c.usable(path+".dsn_env", path+".dsn_file"):
 	case variable == "" && file == "":
 		c.fault(path, "no connection string is configured", "set dsn_env to the name of the variable with the connection string, or dsn_file to a file with it")
 	case isConnectionString(file): // not shown, because it contains the password

@@ -30,7 +30,7 @@ func (c checker) retryPolicy() {
 	c.policies()
 	c.retryRules()
 	p := c.cfg.Pipeline.RetryPolicy
-	if longest := Duration(p.longestDelay()); c.sound(strings.TrimSuffix(retryPath, ".")) && p.RetryAfterLimit < longest {
+	if longest := Duration(p.longestDelay()); c.usable(strings.TrimSuffix(retryPath, ".")) && p.RetryAfterLimit < longest {
 		c.fault(retryPath+"retry_after_limit", fmt.Sprintf("forbidden: %s; %s is below the longest delay of the policies, %s", impatient, p.RetryAfterLimit, longest),
 			"raise it to at least "+longest.String()+", or lower the delays")
 	}
@@ -39,7 +39,7 @@ func (c checker) retryPolicy() {
 // statusCodes refuses a code in both lists (S0-3). The default terminal list already leaves out the retryable codes.
 func (c checker) statusCodes() {
 	const retryable, terminal = retryPath + "retryable_status_codes", retryPath + "terminal_status_codes"
-	if !c.sound(retryable, terminal) {
+	if !c.usable(retryable, terminal) {
 		return
 	}
 	p := c.cfg.Pipeline.RetryPolicy
@@ -59,8 +59,8 @@ func (c checker) delays() {
 	const base, longest = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy
 	switch {
-	case !c.sound(base, longest) || p.BaseDelaySeconds <= p.MaxDelaySeconds:
-	case c.byHand(longest):
+	case !c.usable(base, longest) || p.BaseDelaySeconds <= p.MaxDelaySeconds:
+	case c.explicit(longest):
 		c.fault(longest, fmt.Sprintf("%v is below base_delay_seconds %v", p.MaxDelaySeconds, p.BaseDelaySeconds), "raise it, or lower base_delay_seconds")
 	default:
 		c.fault(base, fmt.Sprintf("%v is above max_delay_seconds, which defaults to %v", p.BaseDelaySeconds, p.MaxDelaySeconds), "lower it, or set max_delay_seconds")
@@ -70,7 +70,7 @@ func (c checker) delays() {
 func (c checker) tiers() {
 	const path = retryPath + "tiers"
 	tiers := c.cfg.Pipeline.RetryPolicy.Tiers
-	if !c.byHand(path) || !c.sound(path) || len(tiers) == 0 {
+	if !c.explicit(path) || !c.usable(path) || len(tiers) == 0 {
 		return
 	}
 	for i, delay := range tiers {
@@ -89,14 +89,14 @@ func (c checker) tiers() {
 func (c checker) tiersAgree(path string, tiers []Duration) {
 	const base, longest = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy
-	if p.Strategy != policy.StrategyTiers || !c.sound(retryPath+"strategy") {
+	if p.Strategy != policy.StrategyTiers || !c.usable(retryPath+"strategy") {
 		return
 	}
-	if first := tiers[0]; c.byHand(base) && c.sound(base) && first.Std() != p.BaseDelay() {
+	if first := tiers[0]; c.explicit(base) && c.usable(base) && first.Std() != p.BaseDelay() {
 		c.fault(entry(path, 0), fmt.Sprintf("the first tier is %s, but base_delay_seconds is %v", first, p.BaseDelaySeconds),
 			fmt.Sprintf("set base_delay_seconds: %v, or begin tiers with %s", first.Std().Seconds(), Duration(p.BaseDelay())))
 	}
-	if last := tiers[len(tiers)-1]; c.byHand(longest) && c.sound(longest) && last.Std() > p.MaxDelay() {
+	if last := tiers[len(tiers)-1]; c.explicit(longest) && c.usable(longest) && last.Std() > p.MaxDelay() {
 		c.fault(entry(path, len(tiers)-1), fmt.Sprintf("the tier %s is longer than max_delay_seconds %v", last, p.MaxDelaySeconds),
 			fmt.Sprintf("set max_delay_seconds: %v, or remove the tier", last.Std().Seconds()))
 	}
@@ -126,12 +126,12 @@ func (c checker) policies() {
 func (c checker) categoryDelays(path string, category classify.Category) {
 	const base, longest = "base_delay_seconds", "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy.Engine().For(category)
-	if p.MaxDelay >= p.BaseDelay || !c.sound(path, retryPath+base, retryPath+longest) {
+	if p.MaxDelay >= p.BaseDelay || !c.usable(path, retryPath+base, retryPath+longest) {
 		return
 	}
 	from := func(key string) string {
 		switch {
-		case c.byHand(join(path, key)):
+		case c.explicit(join(path, key)):
 			return ""
 		case c.cfg.Pipeline.RetryPolicy.Policies[category].Preset != "":
 			return ", which comes from the preset or the retry policy"
@@ -139,7 +139,7 @@ func (c checker) categoryDelays(path string, category classify.Category) {
 		return ", which comes from the retry policy"
 	}
 	at := join(path, base)
-	if !c.byHand(at) {
+	if !c.explicit(at) {
 		at = join(path, longest)
 	}
 	c.fault(at, fmt.Sprintf("the delay would begin with %s%s, and end with %s%s", Duration(p.BaseDelay), from(base), Duration(p.MaxDelay), from(longest)),
@@ -150,7 +150,7 @@ func (c checker) categoryDelays(path string, category classify.Category) {
 func (c checker) retryRules() {
 	for i, r := range c.cfg.Pipeline.RetryPolicy.Rules {
 		path := entry(retryPath+"rules", i)
-		if !c.sound(path) {
+		if !c.usable(path) {
 			continue
 		}
 		err := r.rule().Fault()

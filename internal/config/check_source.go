@@ -16,7 +16,7 @@ import (
 // source refuses keys that have no effect, and a source that cannot be decoded.
 func (c checker) source() {
 	s := c.cfg.Source
-	if !c.sound("source") {
+	if !c.usable("source") {
 		return
 	}
 	for _, group := range []struct {
@@ -37,7 +37,7 @@ func (c checker) source() {
 	if s.Split != envelope.SplitFeatures && s.Collections == CollectionsAllOrNothing {
 		c.fault("source.collections", "has no effect on source.split: "+string(s.Split), "set source.split: features, or remove it")
 	}
-	noSchemas := !c.cfg.SchemaRegistry.Enabled() && len(s.Avro.Schemas) == 0 && c.sound("schema_registry")
+	noSchemas := !c.cfg.SchemaRegistry.Enabled() && len(s.Avro.Schemas) == 0 && c.usable("schema_registry")
 	if s.reads(envelope.Debezium) && s.Debezium.Serialization == envelope.SerializationAvro && noSchemas {
 		c.fault("source.debezium.serialization", "avro needs the schemas that the connector writes with, and there are none",
 			"set schema_registry.url, or list the files in source.avro.schemas")
@@ -48,7 +48,7 @@ func (c checker) source() {
 func (c checker) output() {
 	const avro, target = "output.avro.", "transform.geometry.target_crs"
 	o, geometry := c.cfg.Output, c.cfg.Transform.Geometry
-	if !c.sound("output") {
+	if !c.usable("output") {
 		return
 	}
 	if o.Format != OutputAvro {
@@ -59,12 +59,12 @@ func (c checker) output() {
 		}
 		return
 	}
-	if o.Avro.Framing == FramingConfluent && !c.cfg.SchemaRegistry.Enabled() && c.sound("schema_registry") {
+	if o.Avro.Framing == FramingConfluent && !c.cfg.SchemaRegistry.Enabled() && c.usable("schema_registry") {
 		c.fault("output.format", "avro in Confluent's wire format needs a schema registry, and there is none",
 			"set schema_registry.url, or output.avro.framing: single_object")
 	}
 	system, err := crs.Lookup(geometry.TargetCRS)
-	if c.sound(target) && err == nil && system.Code() != "EPSG:4326" && system.Code() != "OGC:CRS84" {
+	if c.usable(target) && err == nil && system.Code() != "EPSG:4326" && system.Code() != "OGC:CRS84" {
 		c.fault(target, show(geometry.TargetCRS)+" cannot be written as avro: the published event is in WGS 84 and has no place to say otherwise",
 			"set EPSG:4326, or output.format: geojson")
 	}
@@ -75,7 +75,7 @@ func (c checker) registry() {
 	const path = "schema_registry"
 	keys := []string{"username", "username_env", "password_env", "password_file", "token_env", "token_file"}
 	switch {
-	case !c.sound(path):
+	case !c.usable(path):
 		return
 	case !c.cfg.SchemaRegistry.Enabled():
 		c.noEffect(path, "without a registry", "set schema_registry.url or remove it", keys...)
@@ -122,11 +122,11 @@ func (c checker) registryURLs(path string) {
 func (c checker) governance() {
 	g := c.cfg.Governance
 	for path, m := range map[string]Mark{"governance.care": g.Care, "governance.sovereignty": g.Sovereignty, "governance.lineage": g.Lineage} {
-		if c.cfg.origins.intact(path) {
+		if c.cfg.origins.readable(path) {
 			c.mark(path, m)
 		}
 	}
-	if g.On() && c.sound("delivery") && c.cfg.Delivery != DeliveryExactlyOnce {
+	if g.On() && c.usable("delivery") && c.cfg.Delivery != DeliveryExactlyOnce {
 		c.fault("delivery", fmt.Sprintf("%s cannot keep the governance ledger: a crash would fork its chain", c.cfg.Delivery),
 			"write exactly_once, or remove the marks under governance")
 	}
@@ -140,7 +140,7 @@ func (c checker) governance() {
 }
 
 func (c checker) mark(path string, m Mark) {
-	if c.sound(path) && !m.Read() && (m.Required || len(m.Allow)+len(m.Deny) > 0) {
+	if c.usable(path) && !m.Read() && (m.Required || len(m.Allow)+len(m.Deny) > 0) {
 		c.fault(path, "has rules, but no header or field that the mark is read from", "set header or field")
 	}
 	if strings.HasPrefix(m.Header, "switchback-") {
@@ -158,12 +158,12 @@ func (c checker) mark(path string, m Mark) {
 	}
 }
 
-// tolerance refuses codes in hold_on that no failure has.
+// tolerance refuses codes in pause_on that no failure has.
 func (c checker) tolerance() {
 	codes := texts(classify.Codes())
-	for i, code := range c.cfg.Pipeline.Tolerance.HoldOn {
-		path := entry("pipeline.tolerance.hold_on", i)
-		if slices.Contains(codes, string(code)) || !c.sound(path) {
+	for i, code := range c.cfg.Pipeline.Tolerance.PauseOn {
+		path := entry("pipeline.tolerance.pause_on", i)
+		if slices.Contains(codes, string(code)) || !c.usable(path) {
 			continue
 		}
 		fix := "write a code from the header switchback-error-code of a dead letter, or remove it"
@@ -177,7 +177,7 @@ func (c checker) tolerance() {
 // transform asks pkg/transform whether it can run the mapping, and adds the faults at their positions in the file. It
 // leaves out faults of values that could not be read, because the decoder already reports them.
 func (c checker) transform() {
-	if !c.cfg.origins.intact("transform") {
+	if !c.cfg.origins.readable("transform") {
 		return
 	}
 	refused, ok := errors.AsType[*transform.ConfigError](transform.Check(c.cfg.Transform))
@@ -189,7 +189,7 @@ func (c checker) transform() {
 		if f.Path == "min_decimals" { // the key that holds it in the file
 			path = "pipeline.tolerance.min_decimals"
 		}
-		if c.sound(path) {
+		if c.usable(path) {
 			c.fault(path, f.Message, f.Fix)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 const maxDepth = 32
 
 // decoder writes a YAML tree into Go values and collects all faults. It does not stop at the first fault. A value that
-// cannot be read keeps its default, and origins marks it as broken.
+// cannot be read keeps its default, and origins marks it as unreadable.
 type decoder struct {
 	faults   *Faults
 	origins  *origins
@@ -38,16 +38,16 @@ func Decode(name string, text []byte, into any, check func(fault func(path, mess
 	d.missing("", root)
 	if check != nil && len(d.faults.List) == 0 {
 		check(func(path, message, fix string) {
-			at := d.origins.near(path)
+			at := d.origins.nearest(path)
 			d.fault(path, at.line, at.column, message, fix)
 		})
 	}
 	return d.faults.err()
 }
 
-// fault adds a fault of path at the given position and marks path as broken.
+// fault adds a fault of path at the given position and marks path as unreadable.
 func (d *decoder) fault(path string, line, column int, message, fix string) {
-	d.origins.crack(path)
+	d.origins.markUnreadable(path)
 	f := Fault{Line: line, Column: column, Path: path, Message: message, Fix: fix}
 	if d.variable != "" {
 		f.Line, f.Column, f.Variable = 0, 0, d.variable
@@ -261,8 +261,8 @@ func (d *decoder) checkList(path string, line, column int, list reflect.Value, r
 	first := map[any]int{}
 	for i := 0; r.unique && i < list.Len(); i++ {
 		child, value := entry(path, i), list.Index(i).Interface()
-		if before, doubled := first[value]; doubled && d.origins.sound(child) {
-			at := d.origins.near(child)
+		if before, doubled := first[value]; doubled && d.origins.usable(child) {
+			at := d.origins.nearest(child)
 			d.fault(child, at.line, at.column, fmt.Sprintf("%v is listed twice, first as entry %d", value, before+1), "keep one of the two")
 			continue
 		}
@@ -311,9 +311,9 @@ func (d *decoder) missing(path string, v reflect.Value) {
 			switch {
 			case !k.rules().required || d.origins.written(child):
 				d.missing(child, v.Field(k.index))
-			case !d.origins.broken[path]: // the keys of a broken parent are unknown
-				at := d.origins.near(path)
-				d.origins.crack(child)
+			case !d.origins.unreadable[path]: // the keys of an unreadable parent are unknown
+				at := d.origins.nearest(path)
+				d.origins.markUnreadable(child)
 				d.faults.add(Fault{
 					Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: child,
 					Message: "is mandatory and missing", Fix: "add " + exampleOf(k),

@@ -14,7 +14,7 @@ type EnrichStep struct {
 	HTTP *HTTPLookup `yaml:"http,omitempty"`
 	// SQL is the database of a step with a single provider. It is short for providers in the same way.
 	SQL *SQLLookup `yaml:"sql,omitempty"`
-	// Providers lists the services that can answer, in the order of the requests. The next provider is asked only if the previous ones are held back or fail transiently.
+	// Providers lists the services that can answer, in the order of the requests. The next provider is asked only if the previous ones send nothing now or fail transiently.
 	Providers []Provider `jsonschema:"maxItems=16" yaml:"providers,omitempty"`
 	// Set maps a property of the feature to a JSON pointer (RFC 6901) into the answer. Mandatory, at least one.
 	Set map[string]string `example:"{place_name: /name}" jsonschema:"required" yaml:"set"`
@@ -153,7 +153,7 @@ type HTTPLookup struct {
 	Rate *Rate `yaml:"rate,omitempty"`
 	// Cache keeps answers in memory. Records that need the same answer at the same time share one request. Write {} for the defaults. Defaults to none.
 	Cache *Cache `yaml:"cache,omitempty"`
-	// Breaker stops the requests while the service is down. Records that need the service are then held and spend no attempts. Write {} for the defaults. Defaults to none.
+	// Breaker stops the requests while the service is down. Records that need the service are then deferred and spend no attempts. Write {} for the defaults. Defaults to none.
 	Breaker *Breaker `yaml:"breaker,omitempty"`
 }
 
@@ -201,7 +201,7 @@ type SQLLookup struct {
 	Rate *Rate `yaml:"rate,omitempty"`
 	// Cache keeps answers in memory. Records that need the same answer at the same time share one query. Write {} for the defaults. Defaults to none.
 	Cache *Cache `yaml:"cache,omitempty"`
-	// Breaker stops the queries while the database is down. Records that need the database are then held and spend no attempts. Write {} for the defaults. Defaults to none.
+	// Breaker stops the queries while the database is down. Records that need the database are then deferred and spend no attempts. Write {} for the defaults. Defaults to none.
 	Breaker *Breaker `yaml:"breaker,omitempty"`
 }
 
@@ -235,7 +235,7 @@ func (c *Config) fillBreaker(path string, b *Breaker) {
 		BreakerPatient:  {"failure_rate": "0", "among": "0", "failures": "3", "window": "5m", "cooldown": "5m", "successes": "1"},
 	}
 	for key, value := range values[b.Preset] {
-		if k, ok := findKey(reflect.TypeFor[Breaker](), key); ok && !c.origins.byHand(path+"."+key) {
+		if k, ok := findKey(reflect.TypeFor[Breaker](), key); ok && !c.origins.explicit(path+"."+key) {
 			assign(reflect.ValueOf(b).Elem().Field(k.index), written{variableValue, value})
 		}
 	}

@@ -132,16 +132,16 @@ type place struct {
 
 // origins records the position of each path, and the values that could not be read.
 type origins struct {
-	places map[string]place
-	broken map[string]bool
-	above  map[string]bool // mappings that contain a written key
-	cracks map[string]bool // mappings and lists that contain a broken value
+	places     map[string]place
+	unreadable map[string]bool
+	above      map[string]bool // mappings that contain a written key
+	around     map[string]bool // mappings and lists that contain an unreadable value
 }
 
 func newOrigins() *origins {
 	return &origins{
-		places: map[string]place{"": {line: 1, column: 1, keyLine: 1, keyColumn: 1}},
-		broken: map[string]bool{}, above: map[string]bool{}, cracks: map[string]bool{},
+		places:     map[string]place{"": {line: 1, column: 1, keyLine: 1, keyColumn: 1}},
+		unreadable: map[string]bool{}, above: map[string]bool{}, around: map[string]bool{},
 	}
 }
 
@@ -154,10 +154,10 @@ func (o *origins) note(path string, at place) {
 	ancestors(path, ".", o.above)
 }
 
-// crack records that a path could not be read.
-func (o *origins) crack(path string) {
-	o.broken[path] = true
-	ancestors(path, ".[", o.cracks)
+// markUnreadable records that a path could not be read.
+func (o *origins) markUnreadable(path string) {
+	o.unreadable[path] = true
+	ancestors(path, ".[", o.around)
 }
 
 // ancestors adds the ancestors of a path, nearest first, and stops at the first one that is already present.
@@ -174,14 +174,14 @@ func ancestors(path, marks string, to map[string]bool) {
 	}
 }
 
-// byHand reports whether the file or the environment sets path itself.
-func (o *origins) byHand(path string) bool {
+// explicit reports whether the file or the environment sets path itself.
+func (o *origins) explicit(path string) bool {
 	_, ok := o.places[path]
 	return ok
 }
 
-// near returns the position of path, or of its nearest ancestor that was written.
-func (o *origins) near(path string) place {
+// nearest returns the position of path, or of its nearest ancestor that was written.
+func (o *origins) nearest(path string) place {
 	for {
 		if at, ok := o.places[path]; ok {
 			return at
@@ -190,14 +190,14 @@ func (o *origins) near(path string) place {
 	}
 }
 
-// sound reports whether a rule about path can be checked. The value, its ancestors and its descendants must all have
+// usable reports whether a rule about path can be checked. The value, its ancestors and its descendants must all have
 // been read.
-func (o *origins) sound(path string) bool { return o.intact(path) && !o.cracks[path] }
+func (o *origins) usable(path string) bool { return o.readable(path) && !o.around[path] }
 
-// intact reports whether path and its ancestors could be read. Values below path may be broken.
-func (o *origins) intact(path string) bool {
+// readable reports whether path and its ancestors could be read. Values below path may be unreadable.
+func (o *origins) readable(path string) bool {
 	for ; ; path = parent(path) {
-		if o.broken[path] {
+		if o.unreadable[path] {
 			return false
 		}
 		if path == "" {
@@ -218,12 +218,12 @@ func (c Config) Position(path string) (line, column int, variable string) {
 	if c.origins == nil {
 		return 0, 0, ""
 	}
-	at := c.origins.near(path)
+	at := c.origins.nearest(path)
 	return at.line, at.column, at.variable
 }
 
 // written reports whether path or a key below it was written.
-func (o *origins) written(path string) bool { return o.byHand(path) || o.above[path] }
+func (o *origins) written(path string) bool { return o.explicit(path) || o.above[path] }
 
 // join returns the path of a key below a mapping.
 func join(path, name string) string {

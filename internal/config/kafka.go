@@ -84,7 +84,7 @@ type SchemaRegistry struct {
 	Timeout Duration `jsonschema:"default=5s" least:"10ms" most:"1m" yaml:"timeout"`
 	// Cache configures how long answers are kept. A schema that was found is kept for the life of the process, because an id never changes its schema.
 	Cache RegistryCache `yaml:"cache"`
-	// Outage sets when the registry counts as down. Records that need the registry are then held and spend no attempts. A known schema needs no registry.
+	// Outage sets when the registry counts as down. Records that need the registry are then deferred and spend no attempts. A known schema needs no registry.
 	Outage RegistryOutage `yaml:"outage"`
 }
 

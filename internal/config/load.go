@@ -70,12 +70,12 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 
 // fill derives the values that were not written from the values that were.
 func fill(c *Config) {
-	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
+	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.explicit("pipeline.retry_policy." + key) })
 	fillNames(c)
 	fillFormat(c)
 	fillBreakers(c)
 	fillPrecision(c)
-	if !c.origins.byHand("transform.limits.max_bytes") {
+	if !c.origins.explicit("transform.limits.max_bytes") {
 		c.Transform.Limits.MaxBytes = c.Source.MaxRecordBytes
 	}
 	c.Transform = c.Transform.WithDefaults()

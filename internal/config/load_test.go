@@ -50,7 +50,7 @@ func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	want := Tolerance{
 		MaxNullRate: 0.005, HaltOnGeometryInvalid: true, PrecisionDecimalThreshold: 6,
 		MaxTransientRate: 0.4, MaxDeadLetterRate: 0.2, Window: Duration(10 * time.Minute), MinRecords: 100, // S1-8, S4-9
-		HoldOn: []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}, OnBatch: OnBatchQuarantine, // S0-9, S4-1
+		PauseOn: []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}, OnBatch: OnBatchQuarantine, // S0-9, S4-1
 	}
 	expect.That(t, reflect.DeepEqual(cfg.Pipeline.Tolerance, want), "tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
 }

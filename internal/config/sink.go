@@ -60,7 +60,7 @@ type PostGISSink struct {
 	MaxConnections int `jsonschema:"minimum=1,maximum=1000,default=4" yaml:"max_connections"`
 	// MaxBatch is the largest number of records in one batch. Defaults to 500.
 	MaxBatch int `jsonschema:"minimum=1,maximum=10000,default=500" yaml:"max_batch"`
-	// Breaker stops the writes while the database is down. Records are then held and spend no attempts. Unlike the breaker of an enrichment step, it is always on.
+	// Breaker stops the writes while the database is down. Records are then deferred and spend no attempts. Unlike the breaker of an enrichment step, it is always on.
 	Breaker Breaker `yaml:"breaker"`
 }
 
@@ -94,12 +94,12 @@ func (c checker) sink() {
 	if !qualified {
 		schema, table = "", s.Table
 	}
-	if c.sound(path+".table") && (len(table) > mostTable || len(schema) > mostName) {
+	if c.usable(path+".table") && (len(table) > mostTable || len(schema) > mostName) {
 		c.fault(path+".table", fmt.Sprintf("%s is too long: PostgreSQL keeps %d characters of a name, and the guard's is that of the table and %s", show(s.Table), mostName, GuardSuffix),
 			fmt.Sprintf("choose a name of at most %d characters, in a schema of at most %d", mostTable, mostName))
 	}
 	c.columns(path, s)
-	if c.cfg.Source.NullKeys == NullKeysAccept && c.sound("source.null_keys") {
+	if c.cfg.Source.NullKeys == NullKeysAccept && c.usable("source.null_keys") {
 		c.fault("source.null_keys", "a row of sink.postgis is found by the key of its record, so every record needs one", "set it to reject, or remove sink")
 	}
 }
@@ -109,17 +109,17 @@ func (c checker) sinkKey(table bool) {
 	const path = "sink.key"
 	_, into := c.cfg.Sink.Key.Path()
 	switch {
-	case !c.sound(path):
+	case !c.usable(path):
 	case !table && c.cfg.Sink.Key != SinkKeyRecord:
 		c.fault(path, "has no effect without sink.postgis", "add sink.postgis, or remove it")
-	case into && c.sound("source") && c.cfg.Source.Split == envelope.SplitFeatures:
+	case into && c.usable("source") && c.cfg.Source.Split == envelope.SplitFeatures:
 		c.fault(path, "all features of a collection would have one row, that of the record key", "set feature_id")
 	}
 }
 
 // columns refuses two uses of one column.
 func (c checker) columns(path string, s *PostGISSink) {
-	if !c.sound(path+".key_column", path+".geometry_column", path+".rest_column") {
+	if !c.usable(path+".key_column", path+".geometry_column", path+".rest_column") {
 		return
 	}
 	uses := map[string]string{s.KeyColumn: "key_column"}
@@ -133,7 +133,7 @@ func (c checker) columns(path string, s *PostGISSink) {
 		}
 	}
 	for i, kept := range s.KeepColumns {
-		if at := entry(path+".keep_columns", i); uses[kept] != "" && c.sound(at) {
+		if at := entry(path+".keep_columns", i); uses[kept] != "" && c.usable(at) {
 			c.fault(at, show(kept)+" is the "+uses[kept]+", which is always written", "remove it")
 		}
 	}

@@ -274,7 +274,7 @@ func (s Source) mayReadJSONFG() bool {
 
 // fillFormat derives the geometry format of rows.
 func fillFormat(c *Config) {
-	if c.Source.reads(envelope.Debezium) && !c.origins.byHand("source.row.geometry_format") {
+	if c.Source.reads(envelope.Debezium) && !c.origins.explicit("source.row.geometry_format") {
 		c.Source.Row.GeometryFormat = envelope.GeometryStruct
 	}
 }

@@ -25,7 +25,7 @@ func Warnings(cfg *Config) []Fault {
 			"leave it out unless a token is renewed meanwhile")
 	}
 	w.tolerance()
-	w.holdOn()
+	w.pauseOn()
 	w.precision()
 	w.version()
 	w.order()
@@ -54,7 +54,7 @@ func (w *warner) tolerance() {
 	const path = "pipeline.tolerance."
 	t, validity := w.Pipeline.Tolerance, w.Transform.Geometry.Validity
 	w.when(t.HaltOnGeometryInvalid && validity != "" && validity != transform.ValidityReject, path+"halt_on_geometry_invalid",
-		"does not hold the pipeline for geometries that transform.geometry.validity: "+string(validity)+" accepts",
+		"does not pause the pipeline for geometries that transform.geometry.validity: "+string(validity)+" accepts",
 		"set transform.geometry.validity: reject, or halt_on_geometry_invalid: false")
 	counted := slices.ContainsFunc(w.Transform.Fields, func(f transform.Field) bool { return !f.Required })
 	w.when(t.MaxNullRate < 1 && !counted, path+"max_null_rate",
@@ -62,23 +62,23 @@ func (w *warner) tolerance() {
 		"add fields that are not required, or write max_null_rate: 1")
 	batches := t.MaxNullRate < 1 && counted || t.MaxDeadLetterRate < 1
 	for _, key := range []string{"window", "min_records"} {
-		w.when(w.origins.byHand(path+key) && !batches && t.MaxTransientRate >= 1, path+key, "has no effect: every rate is 1 and accepts all", "lower a rate, or remove it")
+		w.when(w.origins.explicit(path+key) && !batches && t.MaxTransientRate >= 1, path+key, "has no effect: every rate is 1 and accepts all", "lower a rate, or remove it")
 	}
-	w.when(w.origins.byHand(path+"on_batch") && !batches && t.PrecisionDecimalThreshold == 0, path+"on_batch",
+	w.when(w.origins.explicit(path+"on_batch") && !batches && t.PrecisionDecimalThreshold == 0, path+"on_batch",
 		"has no effect: a batch is judged by max_null_rate, max_dead_letter_rate and precision_decimal_threshold, and all of them accept everything",
 		"set one of them, or remove it")
 }
 
 // holdOn warns about listed codes that no failure can have with this file. It ignores the default list, even if it is
 // written out.
-func (w *warner) holdOn() {
-	codes := w.Pipeline.Tolerance.HoldOn
+func (w *warner) pauseOn() {
+	codes := w.Pipeline.Tolerance.PauseOn
 	if slices.Equal(codes, []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}) {
 		return
 	}
 	for i, code := range codes {
 		why := neverGiven(w.Config, code)
-		w.when(why != "", entry("pipeline.tolerance.hold_on", i), "has no effect: "+why, "remove "+string(code)+", or configure the check that reports it")
+		w.when(why != "", entry("pipeline.tolerance.pause_on", i), "has no effect: "+why, "remove "+string(code)+", or configure the check that reports it")
 	}
 }
 
@@ -120,16 +120,16 @@ func (w *warner) precision() {
 	}
 	source, err := crs.Lookup(geometry.SourceCRS)
 	target, err2 := crs.Lookup(geometry.TargetCRS)
-	byHand := w.origins.byHand(roundPath)
+	explicit := w.origins.explicit(roundPath)
 	coarser := err == nil && err2 == nil && source.Unit() == target.Unit() && rounded < floor
-	w.when(!byHand, floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round, and the output keeps %d decimals", rounded),
+	w.when(!explicit, floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round, and the output keeps %d decimals", rounded),
 		fmt.Sprintf("write %s: %d to say so; where only rounding is meant, write that key alone", roundPath, rounded))
-	w.when(byHand && coarser, roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source has to have", floor),
+	w.when(explicit && coarser, roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source has to have", floor),
 		fmt.Sprintf("write %s: %d, unless it is meant", roundPath, floor))
-	w.when(byHand && !coarser && err == nil && source.Unit() != crs.Degree && floor > 4, floorPath,
+	w.when(explicit && !coarser && err == nil && source.Unit() != crs.Degree && floor > 4, floorPath,
 		fmt.Sprintf("%d decimals of a metre are less than 0.1 mm; the floor counts decimals of the source's unit", floor), "write 2 for centimetres, 3 for millimetres")
-	w.when(!t.HoldsOn(classify.CodePrecisionDegraded), floorPath, "pauses nothing, since hold_on does not list precision_degraded: what is below the floor becomes dead letters",
-		"add precision_degraded to hold_on, unless it is meant")
+	w.when(!t.PausesOn(classify.CodePrecisionDegraded), floorPath, "pauses nothing, since pause_on does not list precision_degraded: what is below the floor becomes dead letters",
+		"add precision_degraded to pause_on, unless it is meant")
 }
 
 // version warns about versions that any producer can push far ahead, and about version keys that have no effect.

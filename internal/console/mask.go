@@ -187,7 +187,7 @@ func (m mask) detail(d *dlq.DetailJSON) {
 	if r := d.Refused; r != nil && !m.single(r.Path, r.Value) {
 		r.Value, r.Place = masked, nil
 	}
-	hide(&d.DecodeError, &d.HopsError, &d.Kept, &d.Unheld)
+	hide(&d.DecodeError, &d.HopsError, &d.Kept, &d.ValueMissing)
 	m.events(d.Hops)
 }
 

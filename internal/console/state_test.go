@@ -166,7 +166,7 @@ func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
 	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=\"parcels\"} 1\n# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"<b>place\"} 1\n",
-			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"<b>place\"} 1200\n")
+			"# TYPE switchback_deferred_records gauge\nswitchback_deferred_records{dependency=\"<b>place\"} 1200\n")
 	}))
 	d.stop()
 	d.metrics = []string{strings.TrimPrefix(metrics.URL, "http://"), "127.0.0.1:1"}
@@ -180,13 +180,13 @@ func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
 	page := shown(d, "/", http.StatusOK)
 	for _, want := range []string{
 		`3 <span class="soft">features.retry-2s</span> <span class="warn">overdue for 5 min</span>`, `1 <span class="soft">features.retry-8s</span> <span class="soft">next due in 7 s</span>`,
-		`1 <span class="soft">features.retry-60s</span></span>`, `&lt;b&gt;place <span class="badge attention">open</span> 1,200 held`, `127.0.0.1:1 does not answer`,
+		`1 <span class="soft">features.retry-60s</span></span>`, `&lt;b&gt;place <span class="badge attention">open</span> 1,200 deferred`, `127.0.0.1:1 does not answer`,
 	} {
 		expect.That(t, strings.Contains(page, want), "no %s in %s", want, page)
 	}
 	metrics.Close() // the instance goes away
 	page = shown(d, "/", http.StatusOK)
-	expect.That(t, !strings.Contains(page, "1,200 held") && strings.Contains(page, "overdue for 5 min"), "%v", page)
+	expect.That(t, !strings.Contains(page, "1,200 deferred") && strings.Contains(page, "overdue for 5 min"), "%v", page)
 }
 
 // The trend of a group counts each dead letter once, from the first death until now.

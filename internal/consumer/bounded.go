@@ -43,7 +43,7 @@ func (e *LimitError) Error() string {
 }
 
 // RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. It returns a
-// *HeldError if the pipeline is paused before that, because a scheduler should not wait for a person, and a *LimitError
+// *PausedError if the pipeline is paused before that, because a scheduler should not wait for a person, and a *LimitError
 // if everything is done but Options.Limits are exceeded.
 func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	c.lines = &runLog{log: c.log, every: linesEvery, began: time.Now(), tolerated: c.cfg.Pipeline.Tolerance.MaxDeadLetterRate}

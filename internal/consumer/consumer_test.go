@@ -218,8 +218,8 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 		return fmt.Errorf("place: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", errno)})
 	}
 	for _, c := range []struct {
-		err  error
-		held bool
+		err    error
+		paused bool
 	}{
 		{dial(syscall.EMFILE), true}, {dial(syscall.ENFILE), true}, {dial(syscall.ENOMEM), true}, {dial(syscall.ENOBUFS), true},
 		{dial(syscall.ECONNREFUSED), false}, {dial(syscall.EIO), false}, {errors.New("too many open files"), false}, {nil, false},
@@ -228,9 +228,9 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 		_, err := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 			return retrytopics.Result{}, c.err
 		})(t.Context(), nil)
-		held, is := errors.AsType[*retrytopics.UnavailableError](err)
-		expect.That(t, is == c.held && errors.Is(err, c.err), "%v became %v", c.err, err)
-		expect.That(t, !is || strings.Contains(held.Error(), "machine") || strings.Contains(held.Error(), "process"), "%v does not name the missing resource", held)
+		paused, is := errors.AsType[*retrytopics.UnavailableError](err)
+		expect.That(t, is == c.paused && errors.Is(err, c.err), "%v became %v", c.err, err)
+		expect.That(t, !is || strings.Contains(paused.Error(), "machine") || strings.Contains(paused.Error(), "process"), "%v does not name the missing resource", paused)
 	}
 }
 
@@ -245,11 +245,11 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 		probes, last := 0, time.Duration(0)
 		for began := time.Now(); time.Since(began) < 10*time.Minute; probes++ {
 			_, err := handle(t.Context(), nil)
-			held, ok := errors.AsType[*retrytopics.UnavailableError](err)
+			paused, ok := errors.AsType[*retrytopics.UnavailableError](err)
 			must.That(t, ok, "got %v", err)
 			_, err = handle(t.Context(), nil)
-			must.That(t, errors.Is(err, syscall.EMFILE) && errors.As(err, &held) && m.probes == probes+1, "a concurrent failure was counted as a probe: %v", err)
-			wait := time.Until(held.RetryAt)
+			must.That(t, errors.Is(err, syscall.EMFILE) && errors.As(err, &paused) && m.probes == probes+1, "a concurrent failure was counted as a probe: %v", err)
+			wait := time.Until(paused.RetryAt)
 			must.That(t, wait >= last && wait <= longestProbe, "probe %d after %s, the one before after %s", probes, wait, last)
 			last = wait
 			time.Sleep(wait)

@@ -140,14 +140,14 @@ func ranges(numbers []int) string {
 // These are the consequences of a record's last failure.
 const (
 	deadLetter = "dead letter"
-	holds      = "holds the pipeline; the record stays where it is"
+	pauses     = "pauses the pipeline; the record stays where it is"
 )
 
 // answer describes what happens to a record with a failure.
 func (x explainer) answer(f classify.Failure) string {
 	switch {
-	case x.tolerance.HoldsAtOnce(f):
-		return holds
+	case x.tolerance.PausesAtOnce(f):
+		return pauses
 	case !f.Transient():
 		return deadLetter
 	case f.Class == classify.RetryNow:
@@ -170,14 +170,14 @@ func (x explainer) waits(category classify.Category) string {
 	}
 	last := deadLetter
 	if category.Blocks() {
-		last = holds
+		last = pauses
 	}
 	if len(parts) == 0 {
 		return "at the first failure: " + last
 	}
 	text := fmt.Sprintf("%d attempts, after %s", policy.MaxAttempts, strings.Join(parts, ", "))
-	if last == holds {
-		text += "; then it " + holds
+	if last == pauses {
+		text += "; then it " + pauses
 	}
 	return text
 }
@@ -197,7 +197,7 @@ type Timeline struct {
 	Categories []classify.Category // the failure categories that share it
 	Policy     policy.Policy
 	Waits      []Wait
-	Holds      bool // the last failure pauses the pipeline instead of making a dead letter
+	Pauses     bool // the last failure pauses the pipeline instead of making a dead letter
 }
 
 // Name lists the categories.
@@ -224,12 +224,12 @@ func Timelines(cfg *config.Config) []Timeline {
 	var out []Timeline
 	for _, category := range classify.RetriedCategories() {
 		policy := policies.For(category)
-		same := slices.IndexFunc(out, func(t Timeline) bool { return t.Policy == policy && t.Holds == category.Blocks() })
+		same := slices.IndexFunc(out, func(t Timeline) bool { return t.Policy == policy && t.Pauses == category.Blocks() })
 		if same >= 0 {
 			out[same].Categories = append(out[same].Categories, category)
 			continue
 		}
-		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Retries.Tiers, category), Holds: category.Blocks()})
+		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Retries.Tiers, category), Pauses: category.Blocks()})
 	}
 	return out
 }

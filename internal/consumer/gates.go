@@ -137,7 +137,7 @@ func (c *Consumer) broken(breaches []gates.Breach) {
 			c.orders.quarantine(context.Background(), c.now(), b.Batch, control.Code(b.Code), b.String())
 			continue
 		}
-		c.orders.holdByRate(context.Background(), c.now(), control.Code(b.Code), b.String())
+		c.orders.pauseByRate(context.Background(), c.now(), control.Code(b.Code), b.String())
 		return
 	}
 }
@@ -145,11 +145,11 @@ func (c *Consumer) broken(breaches []gates.Breach) {
 // failed is called for every failed attempt before it counts. A failure that the pipeline does not tolerate pauses it,
 // at once or after its retries, and the record stays where it is.
 func (c *Consumer) failed(e *retrytopics.Event) {
-	if !c.cfg.Pipeline.Tolerance.Holds(*e.Failure, e.Decision.Reason) {
+	if !c.cfg.Pipeline.Tolerance.Pauses(*e.Failure, e.Decision.Reason) {
 		return
 	}
 	reason := fmt.Sprintf("%s, feature %q, attempt %d: %v", e.Record.Source, e.Identity.FeatureID, e.Record.Attempt, e.Failure.Err)
-	c.orders.hold(context.Background(), e.At, control.Code(e.Failure.Code), reason)
+	c.orders.pause(context.Background(), e.At, control.Code(e.Failure.Code), reason)
 }
 
 // read compares the coordinates of a feature with the precision floor (S0-9). A feature below the floor fails if the
@@ -176,7 +176,7 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 	case breach.Batch != "" && c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine:
 		c.orders.quarantine(context.Background(), now, batch, control.Code(classify.CodePrecisionDegraded), breach.String())
 		return quarantinedError(batch, breach.String())
-	case c.gates.Suspended(now) && c.cfg.Pipeline.Tolerance.HoldsOn(classify.CodePrecisionDegraded):
+	case c.gates.Suspended(now) && c.cfg.Pipeline.Tolerance.PausesOn(classify.CodePrecisionDegraded):
 		return nil // it would pause the pipeline; in the mode that writes dead letters, it continues to write them
 	}
 	return breach.Failure(source.IDString())

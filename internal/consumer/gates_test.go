@@ -49,7 +49,7 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 	expect.That(t, got == (gates.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}), "the last of many attempts: %+v", got)
 }
 
-func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
+func TestPausesAtOnce_S0_9_S4_1(t *testing.T) {
 	t.Parallel()
 	const halts = "\nhalt"
 	for name, c := range map[string]struct {
@@ -61,9 +61,9 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 		"S0-9 precision degraded":                  {"", classify.CodePrecisionDegraded, classify.LevelRow, true},
 		"S0-9 empty mandatory foreign key":         {"", classify.CodeForeignKeyEmpty, classify.LevelRow, true},
 		"S0-9 unresolved foreign key":              {"", classify.CodeForeignKeyUnresolved, classify.LevelRow, false},
-		"an own list is the whole list":            {"hold_on: [http_forbidden]", classify.CodePrecisionDegraded, classify.LevelRow, false},
-		"listed":                                   {"hold_on: [http_forbidden]", classify.CodeHTTPForbidden, classify.LevelPermanent, true},
-		"S4-1 nothing can go on":                   {"hold_on: []", classify.CodeUnknown, classify.LevelPipeline, true},
+		"an own list is the whole list":            {"pause_on: [http_forbidden]", classify.CodePrecisionDegraded, classify.LevelRow, false},
+		"listed":                                   {"pause_on: [http_forbidden]", classify.CodeHTTPForbidden, classify.LevelPermanent, true},
+		"S4-1 nothing can go on":                   {"pause_on: []", classify.CodeUnknown, classify.LevelPipeline, true},
 		"S0-2 invalid geometry is one dead letter": {"", classify.CodeGeometryInvalid, classify.LevelRow, false},
 		"S0-2 halt_on_geometry_invalid":            {halts, classify.CodeGeometryInvalid, classify.LevelRow, true},
 		"S0-2 halts on a geometry not simple":      {halts, classify.CodeGeometryNotSimple, classify.LevelRow, true},
@@ -76,7 +76,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 			cfg = parseTolerance(t, c.keys)
 		}
 		f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
-		expect.Equal(t, cfg.Pipeline.Tolerance.HoldsAtOnce(f), c.want, name, "pauses at the first failure")
+		expect.Equal(t, cfg.Pipeline.Tolerance.PausesAtOnce(f), c.want, name, "pauses at the first failure")
 	}
 }
 
@@ -133,8 +133,8 @@ func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 	for range 20 {
 		c.ended(event(policy.OutcomeDelivered, 1, header.Control{}))
 	}
-	state, held := c.orders.held()
-	expect.That(t, !held, "held: %s", state)
+	state, paused := c.orders.paused()
+	expect.That(t, !paused, "paused: %s", state)
 	end(policy.OutcomeDelivered) // records in flight
 	expect.Equal(t, c.gates.Delivered("b1"), 8, "delivered")
 }
@@ -163,7 +163,7 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	err, n = readAll(c, 1000, 4, header.Control{})
 	var e *transform.Error
 	must.That(t, errors.As(err, &e) && e.Code == classify.CodePrecisionDegraded && n >= 20 && n <= 26, "after %d: %v", n, err)
-	expect.That(t, c.cfg.Pipeline.Tolerance.HoldsAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)), "the pipeline is not paused")
+	expect.That(t, c.cfg.Pipeline.Tolerance.PausesAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)), "the pipeline is not paused")
 	for _, part := range []string{"pipeline.tolerance.precision_decimal_threshold", "of the last 100 ordinates", "transform.geometry.round_decimals"} {
 		expect.That(t, strings.Contains(e.Error(), part) || strings.Contains(e.Fix, part), "the message lacks %s: %v; %s", part, e, e.Fix)
 	}
@@ -191,7 +191,7 @@ func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 
 // S4-1: a batch below the floor is quarantined, and the record that reveals it is not delivered.
 func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
-	for on, code := range map[string]classify.Code{"quarantine": classify.CodeBatchQuarantined, "hold": classify.CodePrecisionDegraded} {
+	for on, code := range map[string]classify.Code{"quarantine": classify.CodeBatchQuarantined, "pause": classify.CodePrecisionDegraded} {
 		c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
 		err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
 		var e *transform.Error
@@ -231,11 +231,11 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 			time.Sleep(time.Minute)
 		}, []string{never}, 0, 0},
 		"resumed, and read again": {func(now time.Time, take func(control.State)) {
-			take(heldBy("gate"))
+			take(pausedBy("gate"))
 			take(off(now, 10*time.Minute))
 			time.Sleep(90 * time.Second)
 			take(off(now, 10*time.Minute))
-		}, []string{"hold", "held for good", "forget counts", "T", "resume"}, 2, 0},
+		}, []string{"pause", "paused for good", "forget counts", "T", "resume"}, 2, 0},
 		"ended by a resume without --for": {func(now time.Time, take func(control.State)) {
 			take(off(now, 10*time.Minute))
 			time.Sleep(30 * time.Second)
@@ -244,10 +244,10 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 		}, []string{"T", never}, 1, 1},
 		"ended by a pause": {func(now time.Time, take func(control.State)) {
 			take(off(now, 10*time.Minute))
-			take(heldBy("ben"))
+			take(pausedBy("ben"))
 			time.Sleep(time.Hour)
 			take(resume(now.Add(time.Hour)))
-		}, []string{"T", "hold", "held for good", never, "forget counts", "resume"}, 1, 1},
+		}, []string{"T", "pause", "paused for good", never, "forget counts", "resume"}, 1, 1},
 		"from a clock that is a year ahead": {func(now time.Time, take func(control.State)) {
 			take(off(now.AddDate(1, 0, 0), 10*time.Minute))
 			time.Sleep(15 * time.Minute)
@@ -281,19 +281,19 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 }
 
 // A rate that was computed right before the order that switches the gates off does not pause the pipeline after it. A
-// code of hold_on does.
+// code of pause_on does.
 func TestOrders_S1_8_aRateThatWasReadBeforeTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
 		o := newOrders(r)
 		now := time.Now()
 		o.take(t.Context(), view(1, off(now, time.Minute)))
-		o.holdByRate(t.Context(), now, control.CodeTransientRate, "too many")
-		state, held := o.held()
-		expect.That(t, !held, "held: %s", state)
-		o.holdByRate(t.Context(), now.Add(time.Minute), control.CodeTransientRate, "too many")
-		_, held = o.held()
-		expect.That(t, held, "not held after its end")
+		o.pauseByRate(t.Context(), now, control.CodeTransientRate, "too many")
+		state, paused := o.paused()
+		expect.That(t, !paused, "paused: %s", state)
+		o.pauseByRate(t.Context(), now.Add(time.Minute), control.CodeTransientRate, "too many")
+		_, paused = o.paused()
+		expect.That(t, paused, "not paused after its end")
 		o.off.stop()
 	})
 }
@@ -313,21 +313,21 @@ func TestOrders_S4_12_theTellingEndsWithTheRun(t *testing.T) {
 	})
 }
 
-// While the gates are off, no rate pauses the pipeline, but a code of hold_on does. When the time is over, the windows
+// While the gates are off, no rate pauses the pipeline, but a code of pause_on does. When the time is over, the windows
 // are empty.
 func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 0.2, max_transient_rate: 0.2, min_records: 10, precision_decimal_threshold: 6")
 	now := time.Now().UTC()
 	until := now.Add(time.Hour)
 	c.now = func() time.Time { return now }
-	end := func(n int) (held bool) {
+	end := func(n int) (paused bool) {
 		for range n {
 			e := event(policy.OutcomeDeadLettered, 1, header.Control{})
 			e.At, e.Failure.Class = now, classify.RetryBackoff
 			c.ended(e)
 		}
-		_, held = c.orders.held()
-		return held
+		_, paused = c.orders.paused()
+		return paused
 	}
 	c.orders.take(t.Context(), view(1, off(now, time.Hour)))
 	defer c.orders.off.stop()
@@ -338,13 +338,13 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	err, n = readAll(c, 100, 4, header.Control{})
 	expect.That(t, err != nil && n >= 20, "the floor is judged from an empty window on; point %d: %v", n, err)
 	expect.That(t, end(1), "they judge again from ten records on")
-	other := newConsumer(t, "hold_on: [http_forbidden]")
+	other := newConsumer(t, "pause_on: [http_forbidden]")
 	now = time.Now().UTC()
 	other.orders.take(t.Context(), view(1, off(now, time.Hour)))
 	defer other.orders.off.stop()
 	e := event(policy.OutcomeRetried, 1, header.Control{})
 	e.Failure.Code = classify.CodeHTTPForbidden
 	other.failed(e)
-	_, held := other.orders.held()
-	expect.That(t, held, "a code of hold_on does not pause the pipeline while the rate gates are off")
+	_, paused := other.orders.paused()
+	expect.That(t, paused, "a code of pause_on does not pause the pipeline while the rate gates are off")
 }

@@ -38,22 +38,22 @@ func (s *knownOrders) take(v control.View) {
 	s.next, s.fleet, s.batches = v.Next, v.Pipeline, maps.Clone(v.Batches)
 }
 
-// hold stores an order to pause the pipeline, unless it is paused, and reports whether it is new.
-func (s *knownOrders) hold(state control.State) bool {
-	if _, held := s.held(); held {
+// pause stores an order to pause the pipeline, unless it is paused, and reports whether it is new.
+func (s *knownOrders) pause(state control.State) bool {
+	if _, paused := s.paused(); paused {
 		return false
 	}
 	s.own = &ownOrder{state, s.next}
 	return true
 }
 
-// held returns the order that pauses the pipeline. An own order takes precedence, because it was given with knowledge of
+// paused returns the order that pauses the pipeline. An own order takes precedence, because it was given with knowledge of
 // the other order.
-func (s *knownOrders) held() (control.State, bool) {
+func (s *knownOrders) paused() (control.State, bool) {
 	if s.own != nil {
 		return s.own.State, true
 	}
-	return s.fleet, s.fleet.IsHeld()
+	return s.fleet, s.fleet.IsPaused()
 }
 
 // wrote records that the own order is in the topic.
@@ -150,11 +150,11 @@ func (o *orders) tellGatesOff(ctx context.Context, now time.Time) {
 }
 
 // holdByRate orders a pause because of a rate, unless the gates were switched off after the rate was measured.
-func (o *orders) holdByRate(ctx context.Context, at time.Time, code control.Code, reason string) {
+func (o *orders) pauseByRate(ctx context.Context, at time.Time, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !at.Before(o.off.until) {
-		o.pause(ctx, at, code, reason)
+		o.orderPause(ctx, at, code, reason)
 	}
 }
 

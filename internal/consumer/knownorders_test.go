@@ -24,8 +24,8 @@ import (
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-func heldBy(who string) control.State {
-	return control.State{Phase: control.Held, Code: control.CodeOperator, Reason: "x", By: who, At: noon}
+func pausedBy(who string) control.State {
+	return control.State{Phase: control.Paused, Code: control.CodeOperator, Reason: "x", By: who, At: noon}
 }
 
 func resumedBy(who string) control.State {
@@ -40,31 +40,31 @@ func view(next int64, s control.State) control.View {
 func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 	type step func(*knownOrders)
 	take := func(next int64, s control.State) step { return func(st *knownOrders) { st.take(view(next, s)) } }
-	own := func(st *knownOrders) { st.hold(heldBy("me")) }
-	wrote := func(offset int64) step { return func(st *knownOrders) { st.wrote(heldBy("me"), offset) } }
+	own := func(st *knownOrders) { st.pause(pausedBy("me")) }
+	wrote := func(offset int64) step { return func(st *knownOrders) { st.wrote(pausedBy("me"), offset) } }
 	for name, c := range map[string]struct {
-		steps []step
-		held  string // who pauses the pipeline
+		steps  []step
+		paused string // who pauses the pipeline
 	}{
 		"no order":            {nil, ""},
-		"held at the start":   {[]step{take(1, heldBy("ana"))}, "ana"},
-		"resumed":             {[]step{take(1, heldBy("ana")), take(2, resumedBy("ben"))}, ""},
+		"paused at the start": {[]step{take(1, pausedBy("ana"))}, "ana"},
+		"resumed":             {[]step{take(1, pausedBy("ana")), take(2, resumedBy("ben"))}, ""},
 		"own unwritten order": {[]step{own}, "me"},
 		"own unwritten order after an older resume": {[]step{own, take(1, resumedBy("ben"))}, "me"},
 		"written":                          {[]step{own, wrote(4)}, "me"},
-		"own order written, and read late": {[]step{own, wrote(4), take(3, resumedBy("ben")), take(5, heldBy("me"))}, "me"},
+		"own order written, and read late": {[]step{own, wrote(4), take(3, resumedBy("ben")), take(5, pausedBy("me"))}, "me"},
 		"a later resume, read before the write was acknowledged": {[]step{own, take(6, resumedBy("ben")), wrote(4)}, ""},
 		"a later resume":                                   {[]step{own, wrote(4), take(6, resumedBy("ben"))}, ""},
-		"another order is already in force":                {[]step{take(1, heldBy("ana")), own}, "ana"},
-		"held again after a resume":                        {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
-		"another instance wrote the same order after ours": {[]step{own, take(3, heldBy("ana")), wrote(1)}, "ana"},
+		"another order is already in force":                {[]step{take(1, pausedBy("ana")), own}, "ana"},
+		"paused again after a resume":                      {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
+		"another instance wrote the same order after ours": {[]step{own, take(3, pausedBy("ana")), wrote(1)}, "ana"},
 	} {
 		s := newKnownOrders()
 		for _, step := range c.steps {
 			step(&s)
 		}
-		state, held := s.held()
-		expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "%s: held %v by %q, want by %q", name, held, state.By, c.held)
+		state, paused := s.paused()
+		expect.That(t, paused == (c.paused != "") && (!paused || state.By == c.paused), "%s: paused %v by %q, want by %q", name, paused, state.By, c.paused)
 	}
 }
 
@@ -82,10 +82,10 @@ func (r *recorder) note(what string) {
 	defer r.mu.Unlock()
 	r.did = append(r.did, what)
 }
-func (r *recorder) Hold(string) { r.note("hold") }
-func (r *recorder) Resume()     { r.note("resume") }
+func (r *recorder) Pause(string) { r.note("pause") }
+func (r *recorder) Resume()      { r.note("resume") }
 
-func (r *recorder) HoldSince(_ context.Context, _ control.State, known int64) (int64, error) {
+func (r *recorder) PauseSince(_ context.Context, _ control.State, known int64) (int64, error) {
 	if r.failures--; r.failures >= 0 {
 		r.note("cannot write")
 		return 0, errors.New("no broker")
@@ -121,7 +121,7 @@ func newOrders(r *recorder) *orders {
 	return &orders{
 		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, named: func(err error) error { return err }, state: newKnownOrders(), wake: make(chan struct{}, 1),
 		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
-		onResume: func() { r.note("forget counts") }, suspend: func(until time.Time) { r.note("gates off until " + until.Format(time.TimeOnly)) }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
+		onResume: func() { r.note("forget counts") }, suspend: func(until time.Time) { r.note("gates off until " + until.Format(time.TimeOnly)) }, onBatch: func(string) {}, onWritten: func() { r.note("paused for good") },
 	}
 }
 
@@ -143,7 +143,7 @@ func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 		o.log = slog.New(slog.NewTextHandler(&log, nil))
 		ctx, stop := working(t, o)
 		synctest.Wait()
-		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		o.pause(ctx, time.Now(), control.CodeNullRate, "too many")
 		time.Sleep(5*time.Minute - time.Second)
 		synctest.Wait()
 		lines := strings.Count(log.String(), "cannot write an order")
@@ -161,13 +161,13 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 		o := newOrders(r)
 		ctx, stop := working(t, o)
 		synctest.Wait()
-		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
-		o.hold(ctx, time.Now(), control.CodeTransientRate, "and more of it")
+		o.pause(ctx, time.Now(), control.CodeNullRate, "too many")
+		o.pause(ctx, time.Now(), control.CodeTransientRate, "and more of it")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		o.take(ctx, view(9, resumedBy("ana")))
 		stop()
-		want := []string{"hold", "cannot write", "cannot write", "written", "held for good", "forget counts", "resume"}
+		want := []string{"pause", "cannot write", "cannot write", "written", "paused for good", "forget counts", "resume"}
 		expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 	})
 }
@@ -176,12 +176,12 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 // order is written: the topic decides, regardless of timing.
 func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 	for name, c := range map[string]struct {
-		topic control.State
-		held  string
-		want  []string
+		topic  control.State
+		paused string
+		want   []string
 	}{
-		"resumed meanwhile": {resumedBy("ana"), "", []string{"hold", "overtaken", "forget counts", "resume"}},
-		"held meanwhile":    {heldBy("consumer other"), "consumer other", []string{"hold", "overtaken", "hold", "held for good"}},
+		"resumed meanwhile": {resumedBy("ana"), "", []string{"pause", "overtaken", "forget counts", "resume"}},
+		"paused meanwhile":  {pausedBy("consumer other"), "consumer other", []string{"pause", "overtaken", "pause", "paused for good"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -190,10 +190,10 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 				o := newOrders(r)
 				o.take(t.Context(), view(5, resumedBy("ben")))
 				ctx, stop := working(t, o)
-				o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+				o.pause(ctx, time.Now(), control.CodeNullRate, "too many")
 				synctest.Wait()
-				state, held := o.held()
-				expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "held %v by %q, want by %q", held, state.By, c.held)
+				state, paused := o.paused()
+				expect.That(t, paused == (c.paused != "") && (!paused || state.By == c.paused), "paused %v by %q, want by %q", paused, state.By, c.paused)
 				stop()
 				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
 			})
@@ -240,7 +240,7 @@ func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
 		r := &recorder{failures: 1}
 		o := newOrders(r)
 		ctx, cancel := context.WithCancel(t.Context())
-		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		o.pause(ctx, time.Now(), control.CodeNullRate, "too many")
 		var wg sync.WaitGroup
 		wg.Go(func() { o.run(ctx) })
 		synctest.Wait()
@@ -288,7 +288,7 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 }
 
 // A bounded run that a gate pauses at its last record ends as paused, even if the order cannot be written.
-func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
+func TestRun_S1_8_S4_12_endsPausedThoughTheOrderCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	broker := fakekafka.Start(t)
 	cfg := parse(t, "kafka: { brokers: [\""+broker.ListenAddrs()[0]+"\"] }\n")
@@ -296,9 +296,9 @@ func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 	c := must.Get(New(cfg, Options{}))(t)
 	c.orders.write = &recorder{failures: 1000}
 	err := c.underOrders(t.Context(), func(context.Context) error {
-		c.orders.hold(t.Context(), time.Now(), control.CodeNullRate, "too many")
+		c.orders.pause(t.Context(), time.Now(), control.CodeNullRate, "too many")
 		return nil
 	}, true)
-	held, is := errors.AsType[*HeldError](err)
-	expect.That(t, is && held.State.Reason == "too many", "ended with: %v", err)
+	paused, is := errors.AsType[*PausedError](err)
+	expect.That(t, is && paused.State.Reason == "too many", "ended with: %v", err)
 }

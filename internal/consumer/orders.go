@@ -20,7 +20,7 @@ type orders struct {
 	by     string
 	runID  string
 	engine interface {
-		Hold(reason string)
+		Pause(reason string)
 		Resume()
 	}
 	write     writer
@@ -42,7 +42,7 @@ type orders struct {
 
 // writer is control.Writer, or a failing one in tests.
 type writer interface {
-	HoldSince(ctx context.Context, s control.State, known int64) (int64, error)
+	PauseSince(ctx context.Context, s control.State, known int64) (int64, error)
 	QuarantineSince(ctx context.Context, id string, s control.State, known int64) (int64, error)
 	Report(ctx context.Context, id string, s control.State, delivered int64) error
 }
@@ -61,9 +61,9 @@ func (o *orders) take(ctx context.Context, v control.View) {
 	unread := o.unread
 	o.unread = nil
 	o.apply(ctx, v, func() {})
-	if _, held := o.state.held(); unread != nil {
+	if _, paused := o.state.paused(); unread != nil {
 		o.log.InfoContext(ctx, "the control topic can be read again")
-		if !held {
+		if !paused {
 			o.engine.Resume()
 		}
 	}
@@ -81,8 +81,8 @@ func (o *orders) cannotRead(ctx context.Context, err error) {
 		o.log.ErrorContext(ctx, "cannot read the control topic; this instance is paused until it can", "error", err)
 	}
 	o.unread = err
-	if _, held := o.state.held(); !held {
-		o.engine.Hold("the control topic cannot be read: " + err.Error())
+	if _, paused := o.state.paused(); !paused {
+		o.engine.Pause("the control topic cannot be read: " + err.Error())
 	}
 }
 
@@ -98,15 +98,15 @@ func (o *orders) ready() string {
 
 // apply applies the topic's orders, and drops an own order that they have overtaken. The mutex is held.
 func (o *orders) apply(ctx context.Context, v control.View, drop func()) {
-	_, before := o.state.held()
+	_, before := o.state.paused()
 	known := o.state.allQuarantined()
 	drop()
 	o.state.take(v)
 	o.compare(ctx, known, o.state.allQuarantined())
-	now, held := o.state.held()
+	now, paused := o.state.paused()
 	switch {
-	case held:
-		o.engine.Hold(now.String())
+	case paused:
+		o.engine.Pause(now.String())
 		if !before {
 			o.log.WarnContext(ctx, "pipeline paused", "reason", now.Reason, "code", string(now.Code), "by", now.By, "since", now.At)
 		}
@@ -139,25 +139,25 @@ func (o *orders) compare(ctx context.Context, before, now map[string]control.Sta
 
 // settled calls onWritten if the pipeline is paused and no own order is still to be written. The mutex is held.
 func (o *orders) settled() {
-	if _, held := o.state.held(); held && o.state.own == nil {
+	if _, paused := o.state.paused(); paused && o.state.own == nil {
 		o.onWritten()
 	}
 }
 
-// hold orders a pause of the pipeline. The engine's workers may call it.
-func (o *orders) hold(ctx context.Context, at time.Time, code control.Code, reason string) {
+// pause orders a pause of the pipeline. The engine's workers may call it.
+func (o *orders) pause(ctx context.Context, at time.Time, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.pause(ctx, at, code, reason)
+	o.orderPause(ctx, at, code, reason)
 }
 
-// pause is hold with the mutex held.
-func (o *orders) pause(ctx context.Context, at time.Time, code control.Code, reason string) {
-	state := control.State{Phase: control.Held, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
-	if !o.state.hold(state) {
+// orderPause is pause with the mutex held.
+func (o *orders) orderPause(ctx context.Context, at time.Time, code control.Code, reason string) {
+	state := control.State{Phase: control.Paused, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
+	if !o.state.pause(state) {
 		return
 	}
-	o.engine.Hold(state.String())
+	o.engine.Pause(state.String())
 	o.log.ErrorContext(ctx, "pipeline paused; once the cause is fixed: consumer resume --reason …", "reason", reason, "code", string(code))
 	o.stir()
 }
@@ -211,11 +211,11 @@ func (o *orders) deliveredOf(batch string) {
 	}
 }
 
-// held returns the order that pauses the pipeline, if there is one.
-func (o *orders) held() (control.State, bool) {
+// paused returns the order that pauses the pipeline, if there is one.
+func (o *orders) paused() (control.State, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.state.held()
+	return o.state.paused()
 }
 
 func (o *orders) stir() {
@@ -271,7 +271,7 @@ func (o *orders) flush(ctx context.Context) error {
 	}
 	if own != nil {
 		if err := o.writePipeline(ctx, *own); err != nil {
-			return fmt.Errorf("hold the pipeline: %w", err)
+			return fmt.Errorf("pause the pipeline: %w", err)
 		}
 	}
 	return o.report(ctx)
@@ -297,7 +297,7 @@ func (o *orders) writeBatch(ctx context.Context, id string, order ownOrder) erro
 }
 
 func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
-	offset, err := o.write.HoldSince(ctx, order.State, order.known)
+	offset, err := o.write.PauseSince(ctx, order.State, order.known)
 	overtaken, other := errors.AsType[*control.OvertakenError](err)
 	if err != nil && !other {
 		return err
@@ -309,7 +309,7 @@ func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
 		return nil
 	}
 	o.state.wrote(order.State, offset)
-	if now, held := o.state.held(); !held { // the pipeline was resumed meanwhile
+	if now, paused := o.state.paused(); !paused { // the pipeline was resumed meanwhile
 		o.resume(ctx, now)
 	}
 	o.settled()
@@ -321,7 +321,7 @@ func (o *orders) resume(ctx context.Context, now control.State) {
 	o.onResume()
 	o.obeyGatesOff(ctx, now)
 	if o.unread != nil {
-		o.engine.Hold("the control topic cannot be read: " + o.unread.Error())
+		o.engine.Pause("the control topic cannot be read: " + o.unread.Error())
 		return
 	}
 	o.engine.Resume()

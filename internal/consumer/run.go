@@ -21,11 +21,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/telemetry"
 )
 
-// HeldError means that a bounded run ended early, because the pipeline is paused.
-type HeldError struct{ State control.State }
+// PausedError means that a bounded run ended early, because the pipeline is paused.
+type PausedError struct{ State control.State }
 
 // Error says since when, by whom and why the pipeline is paused, and how to resume it.
-func (e *HeldError) Error() string {
+func (e *PausedError) Error() string {
 	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
 }
 
@@ -88,7 +88,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if bounded {
-		c.orders.onWritten = func() { end(errHeld) }
+		c.orders.onWritten = func() { end(errPaused) }
 	}
 	c.orders.take(ctx, reader.View())
 	if limit, capped := c.cfg.CappedByCI(); capped {
@@ -113,14 +113,14 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	}
 	stop()
 	wg.Wait()
-	if _, held := c.orders.held(); held && bounded {
-		end(errHeld) // nothing new, unless the order could not be written
+	if _, paused := c.orders.paused(); paused && bounded {
+		end(errPaused) // nothing new, unless the order could not be written
 	}
 	return c.denied(c.ending(ctx, running, err))
 }
 
-// errHeld ends a bounded run.
-var errHeld = errors.New("paused")
+// errPaused ends a bounded run.
+var errPaused = errors.New("paused")
 
 // denied adds the refused principal to an error about a missing permission, and the command that prints the needed ones.
 func (c *Consumer) denied(err error) error {
@@ -136,9 +136,9 @@ func (c *Consumer) ending(ctx, running context.Context, err error) error {
 	switch {
 	case cause == nil || ctx.Err() != nil || err != nil && !errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(cause, errHeld):
-		state, _ := c.orders.held()
-		return &HeldError{state}
+	case errors.Is(cause, errPaused):
+		state, _ := c.orders.paused()
+		return &PausedError{state}
 	default:
 		return cause
 	}

@@ -250,7 +250,7 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 	const lacking = `{"type":"Feature","id":"%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`
 	for name, c := range map[string]struct {
 		features int
-		held     string
+		paused   string
 	}{
 		"few features that probe often": {4, ""},
 		"too many of a collection":      {6, "5 of 5 records"},
@@ -264,8 +264,8 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 			collection := `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
 			run, requests := downAtFirst(t, 12, collection)
 			err := run.RunUntilEnd(t.Context())
-			held, is := errors.AsType[*consumer.HeldError](err)
-			expect.That(t, is == (c.held != "") && (!is || strings.Contains(held.State.Reason, c.held)) && (is || err == nil), "ended with: %v", err)
+			paused, is := errors.AsType[*consumer.PausedError](err)
+			expect.That(t, is == (c.paused != "") && (!is || strings.Contains(paused.State.Reason, c.paused)) && (is || err == nil), "ended with: %v", err)
 			s := run.Summary()
 			expect.That(t, s.Delivered == 1 && requests() == 12+c.features, "%d requests, %+v", requests(), s)
 		})

@@ -26,13 +26,13 @@ type Status string
 const (
 	StatusCompleted   Status = "completed"   // the bounded run is done
 	StatusInterrupted Status = "interrupted" // stopped on purpose; finished work is committed
-	StatusHeld        Status = "paused"      // the pipeline is paused; finished work is committed
+	StatusPaused      Status = "paused"      // the pipeline is paused; finished work is committed
 	StatusFailed      Status = "failed"
 )
 
 // Statuses lists every status.
 func Statuses() []Status {
-	return []Status{StatusCompleted, StatusInterrupted, StatusHeld, StatusFailed}
+	return []Status{StatusCompleted, StatusInterrupted, StatusPaused, StatusFailed}
 }
 
 // Summary is the result of a run. consumed = delivered + dead_lettered + duplicates + superseded + filtered + waiting,
@@ -197,9 +197,9 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 		c.lines.write(s, true)
 	}
 	s.RunID, s.Pipeline, s.DurationSeconds = c.runID, c.cfg.Pipeline.ID, time.Since(c.began).Seconds()
-	switch held, isHeld := errors.AsType[*HeldError](err); {
-	case isHeld:
-		s.Status, s.Reason = StatusHeld, held.State.String()
+	switch paused, isPaused := errors.AsType[*PausedError](err); {
+	case isPaused:
+		s.Status, s.Reason = StatusPaused, paused.State.String()
 	case err != nil && !errors.Is(err, context.Canceled):
 		s.Status, s.Reason = StatusFailed, err.Error()
 	case ctx.Err() != nil:

@@ -26,8 +26,8 @@ import (
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 250_000_000, time.UTC)
 
-func held() State {
-	return State{Phase: Held, Code: CodeNullRate, Reason: "owner_name: 7 % of 200", By: "consumer a", RunID: "r", At: noon}
+func paused() State {
+	return State{Phase: Paused, Code: CodeNullRate, Reason: "owner_name: 7 % of 200", By: "consumer a", RunID: "r", At: noon}
 }
 
 func configuration(t *testing.T, rest string) *config.Config {
@@ -42,14 +42,14 @@ func configuration(t *testing.T, rest string) *config.Config {
 
 func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
 	for name, s := range map[string]State{
-		"no phase": {At: noon}, "unknown phase": {Phase: "asleep", At: noon}, "no time": {Phase: Held}, "a batch's": {Phase: Quarantined, At: noon},
+		"no phase": {At: noon}, "unknown phase": {Phase: "asleep", At: noon}, "no time": {Phase: Paused}, "a batch's": {Phase: Quarantined, At: noon},
 	} {
 		_, err := PipelineRecord("c", s)
 		expect.That(t, err != nil, "%s was taken", name)
 	}
 	_, err := BatchRecord("c", "", State{Phase: Quarantined, At: noon})
 	expect.That(t, err != nil, "a batch without an id was taken")
-	s := held()
+	s := paused()
 	s.Reason = strings.Repeat("ü", MaxReason)
 	r := must.Get(PipelineRecord("c", s))(t)
 	var w wire
@@ -68,13 +68,13 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 		r.Offset, offset = offset, offset+1
 		must.Do(t, v.apply(r))
 	}
-	apply(PipelineRecord("c", held()))
+	apply(PipelineRecord("c", paused()))
 	apply(BatchRecord("c", "a/b", quarantined))
 	apply(BatchRecord("c", "gone", quarantined))
 	apply(BatchRecord("c", "gone", running))
 	apply(&kgo.Record{Key: []byte("of a later version"), Value: []byte("?")}, nil)
 	want := newView()
-	want.Pipeline, want.Ordered, want.Next = held(), 0, 5
+	want.Pipeline, want.Ordered, want.Next = paused(), 0, 5
 	want.Batches, want.orderedB = map[string]State{"a/b": quarantined}, map[string]int64{"a/b": 1, "gone": 3}
 	expect.That(t, reflect.DeepEqual(v, want), "got %+v", v)
 	apply(PipelineRecord("c", running))
@@ -142,13 +142,13 @@ func eachDelivery(t *testing.T, test func(*testing.T, []kgo.Opt, *config.Config,
 // A follower gets every order in sequence. A later reader gets the current state.
 func TestWriteAndFollow_S0_11(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
-		if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsHeld() {
+		if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsPaused() {
 			t.Fatalf("an empty topic: %+v, %v", v, err)
 		}
-		first := must.Get(w.Pipeline(t.Context(), held()))(t)
+		first := must.Get(w.Pipeline(t.Context(), paused()))(t)
 		reader := must.Get(Open(t.Context(), kafka, cfg.Topics.Control))(t)
 		defer reader.Close()
-		if v := reader.View(); v.Pipeline != held() || v.Next <= first {
+		if v := reader.View(); v.Pipeline != paused() || v.Next <= first {
 			t.Errorf("at the start %+v", v)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
@@ -159,7 +159,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 		must.Get(w.Pipeline(ctx, resumed))(t)
 		var last View
 		err := reader.Follow(ctx, func(v View) {
-			if last = v; !v.Pipeline.IsHeld() {
+			if last = v; !v.Pipeline.IsPaused() {
 				cancel()
 			}
 		}, func(err error) { t.Error(err) })
@@ -169,14 +169,14 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 }
 
 // A gate that does not know the latest order for the pipeline writes none.
-func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
+func TestPauseSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
-		one, other := held(), held()
+		one, other := paused(), paused()
 		one.By, other.By = "consumer one", "consumer other"
-		must.Get(w.HoldSince(t.Context(), one, 0))(t)
+		must.Get(w.PauseSince(t.Context(), one, 0))(t)
 		refused := func(by string) {
 			t.Helper()
-			_, err := w.HoldSince(t.Context(), other, 0)
+			_, err := w.PauseSince(t.Context(), other, 0)
 			e, ok := errors.AsType[*OvertakenError](err)
 			must.That(t, ok && e.View.Pipeline.By == by, "got %v, want an order that %s has overtaken", err, by)
 		}
@@ -184,7 +184,7 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 		must.Get(w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
 		refused("ana")
 		now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
-		_, err := w.HoldSince(t.Context(), other, now.Next)
+		_, err := w.PauseSince(t.Context(), other, now.Next)
 		expect.That(t, err == nil, "order of a gate that knows the resume: %v", err)
 		now, err = Read(t.Context(), kafka, cfg.Topics.Control)
 		expect.That(t, err == nil && now.Pipeline == other, "in the end %+v, %v", now.Pipeline, err)
@@ -276,7 +276,7 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 
 // Any record in the topic is either an error or an order that is encoded to the same order.
 func FuzzView(f *testing.F) {
-	r := must.Get(PipelineRecord("c", held()))(f)
+	r := must.Get(PipelineRecord("c", paused()))(f)
 	f.Add([]byte("pipeline"), r.Value)
 	f.Add([]byte("batch/b1"), []byte(`{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`))
 	f.Add([]byte("pipeline"), []byte(`{"version":9}`))
@@ -318,11 +318,11 @@ func TestPublishMapping_S4_6(t *testing.T) {
 	_, latest := publish("sha256:old", Mapping{File: "old", At: time.Time{}.Add(time.Hour)}).Mappings["sha256:old"]
 	expect.That(t, latest, "the published mapping was removed because of its old timestamp")
 
-	must.Get(NewWriter(cfg, kafka).Pipeline(t.Context(), held()))(t)
+	must.Get(NewWriter(cfg, kafka).Pipeline(t.Context(), paused()))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	notified := 0
 	must.Do(t, reader.Follow(ctx, func(View) { notified++; cancel() }, func(err error) { t.Error(err) }))
-	expect.That(t, notified == 1 && reader.View().Pipeline == held(), "%d notifications, the first of them %v", notified, reader.View().Pipeline)
+	expect.That(t, notified == 1 && reader.View().Pipeline == paused(), "%d notifications, the first of them %v", notified, reader.View().Pipeline)
 
 	err := PublishMapping(t.Context(), kafka, cfg.Topics.Control, "sha256:large", Mapping{File: strings.Repeat("x", MaxMappingFile+1)})
 	expect.That(t, err != nil && strings.Contains(err.Error(), "at most 65536 are published"), "%v", err)

@@ -15,12 +15,12 @@ type Phase string
 // The phases.
 const (
 	Running     Phase = "running"     // of a pipeline: it works
-	Held        Phase = "paused"      // of a pipeline: no instance accepts records or begins attempts
+	Paused      Phase = "paused"      // of a pipeline: no instance accepts records or begins attempts
 	Quarantined Phase = "quarantined" // of a batch: all its records go to the DLQ
 )
 
 // Phases lists every phase.
-func Phases() []Phase { return []Phase{Running, Held, Quarantined} }
+func Phases() []Phase { return []Phase{Running, Paused, Quarantined} }
 
 // Code is the kind of an order. Besides these it may be one of classify.Codes: that of the failure for which a gate
 // paused the pipeline.
@@ -76,10 +76,10 @@ var ErrNewer = errors.New("written by a newer version of this software; upgrade 
 
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// IsHeld reports whether the state keeps a pipeline from working.
-func (s State) IsHeld() bool { return s.Phase == Held }
+// IsPaused reports whether the state keeps a pipeline from working.
+func (s State) IsPaused() bool { return s.Phase == Paused }
 
-// String returns the order in one line: "held since … by …: … (code)".
+// String returns the order in one line: "paused since … by …: … (code)".
 func (s State) String() string {
 	if s.At.IsZero() {
 		return string(s.Phase)

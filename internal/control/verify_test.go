@@ -39,7 +39,7 @@ func verifyOrders(t *testing.T, connection []kgo.Opt, cfg *config.Config) (r aud
 }
 
 func order(n int) State {
-	return State{Phase: Held, Code: CodeOperator, Reason: fmt.Sprint(n), By: "ana", At: noon.Add(time.Duration(n) * time.Second)}
+	return State{Phase: Paused, Code: CodeOperator, Reason: fmt.Sprint(n), By: "ana", At: noon.Add(time.Duration(n) * time.Second)}
 }
 
 // Concurrent orders form one chain: one is written at a time, and an overtaken writer starts again.
@@ -67,7 +67,7 @@ func TestVerify_S0_11_finds(t *testing.T) {
 		fault string
 	}{
 		"a forged order": {func(t *testing.T, w *Writer) {
-			r, _, err := w.event(audit.Held, order(9), "x").Chained(audit.Orders, audit.Head{Link: audit.Link{Seq: 1, Hash: "sha256:00"}}, w.cfg.Topics.Audit, chainPartition)
+			r, _, err := w.event(audit.Paused, order(9), "x").Chained(audit.Orders, audit.Head{Link: audit.Link{Seq: 1, Hash: "sha256:00"}}, w.cfg.Topics.Audit, chainPartition)
 			put(t, w, r, err)
 		}, "entry 2 follows entry 2"},
 		"a head of another history": {func(t *testing.T, w *Writer) {
@@ -297,7 +297,7 @@ func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
 func TestState_S1_8_gatesOffBounds(t *testing.T) {
 	for name, s := range map[string]State{
 		"no time": gatesOff(0 - time.Second), "too long": gatesOff(MaxGatesOff + time.Second),
-		"of a pause": {Phase: Held, At: noon, GatesOff: noon.Add(time.Minute)},
+		"of a pause": {Phase: Paused, At: noon, GatesOff: noon.Add(time.Minute)},
 	} {
 		_, err := PipelineRecord("c", s)
 		expect.That(t, err != nil, "%s was taken", name)

@@ -39,8 +39,8 @@ func (w *Writer) pipeline(ctx context.Context, s State, check func(View) error) 
 		return 0, err
 	}
 	decision := audit.StateChanged
-	if s.IsHeld() {
-		decision = audit.Held
+	if s.IsPaused() {
+		decision = audit.Paused
 	}
 	message := fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)
 	if !s.GatesOff.IsZero() {
@@ -66,11 +66,11 @@ func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("batch %s was let through meanwhile", e.Batch)
 }
 
-// HoldSince writes the order of a gate that knows the topic up to the offset known. If there was a later order for the
+// PauseSince writes the order of a gate that knows the topic up to the offset known. If there was a later order for the
 // pipeline, it returns an OvertakenError instead. If another instance has paused the pipeline, no second order is
 // needed, and a failure from before a resume must not pause it again. Without transactions, an order may come in
 // between.
-func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, error) {
+func (w *Writer) PauseSince(ctx context.Context, s State, known int64) (int64, error) {
 	return w.pipeline(ctx, s, func(v View) error {
 		if v.Ordered >= known {
 			return &OvertakenError{View: v}
@@ -84,7 +84,7 @@ func (w *Writer) Batch(ctx context.Context, id string, s State) (int64, error) {
 	return w.batch(ctx, id, s, nil)
 }
 
-// QuarantineSince is [Writer.HoldSince] for a batch.
+// QuarantineSince is [Writer.PauseSince] for a batch.
 func (w *Writer) QuarantineSince(ctx context.Context, id string, s State, known int64) (int64, error) {
 	return w.batch(ctx, id, s, func(v View) error {
 		if at, ordered := v.orderedB[id]; ordered && at >= known {

@@ -68,8 +68,8 @@ type Content struct {
 	Headers []kgo.RecordHeader
 }
 
-// Held returns the memory of the dead letter's value and headers, in bytes.
-func (l *Letter) Held() int {
+// Memory returns the memory of the dead letter's value and headers, in bytes.
+func (l *Letter) Memory() int {
 	if l.Content == nil {
 		return 0
 	}

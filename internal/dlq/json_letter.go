@@ -225,12 +225,12 @@ type DetailJSON struct {
 	Hops          []audit.Event            `json:"hops"`
 	HopsError     string                   `json:"hops_error,omitempty"`
 	Kept          string                   `json:"kept,omitempty"`          // of a dead letter that is gone: raw_record of the index
-	Unheld        string                   `json:"value_missing,omitempty"` // why there is no value, and why today is null
+	ValueMissing  string                   `json:"value_missing,omitempty"` // why there is no value, and why today is null
 }
 
 // NewDetailJSON converts a detail.
 func NewDetailJSON(d Detail) DetailJSON {
-	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Repaired: d.Repaired, Text: d.Text, Refused: d.Refused, Deployed: d.Deployed, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
+	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Repaired: d.Repaired, Text: d.Text, Refused: d.Refused, Deployed: d.Deployed, Hops: d.Hops, Kept: d.Kept, ValueMissing: d.ValueMissing}
 	if d.DeployedErr != nil {
 		out.DeployedError = d.DeployedErr.Error()
 	}
@@ -243,7 +243,7 @@ func NewDetailJSON(d Detail) DetailJSON {
 	if d.Letter.Content != nil {
 		out.Headers = headersOf(d.Letter.Content.Headers)
 	}
-	if d.Letter.Content != nil && d.Unheld == "" && !d.Unasked {
+	if d.Letter.Content != nil && d.ValueMissing == "" && !d.Unasked {
 		out.Today = &d.Verdict
 	}
 	if !d.Letter.State.At.IsZero() {

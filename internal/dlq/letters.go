@@ -147,24 +147,24 @@ func (s *Service) follow(ctx context.Context, l *deadletters.Letter) error {
 	return err
 }
 
-// resolve fetches the original of a pointer record. unheld is why it cannot.
-func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (unheld string, err error) {
+// resolve fetches the original of a pointer record. missing is why it cannot.
+func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (missing string, err error) {
 	switch {
 	case l.TooLarge != "":
 		return l.TooLarge, nil
 	case l.Pointer == nil:
 		return "", nil
 	}
-	unheld, err = deadletters.FetchOriginal(ctx, s.client, l, s.source.MaxValue)
+	missing, err = deadletters.FetchOriginal(ctx, s.client, l, s.source.MaxValue)
 	p := l.Pointer
-	if unheld == "" || err != nil || !p.Read() || p.Bytes <= int64(s.maxValue()) {
-		return unheld, err
+	if missing == "" || err != nil || !p.Read() || p.Bytes <= int64(s.maxValue()) {
+		return missing, err
 	}
 	err = kafka.There(ctx, s.client, p.Position)
 	if gone, ok := errors.AsType[*kafka.GoneError](err); ok {
 		return "the payload is gone: " + gone.Why, nil
 	}
-	return unheld + fmt.Sprintf("; replayer show %s --out FILE writes it", l.ID), err
+	return missing + fmt.Sprintf("; replayer show %s --out FILE writes it", l.ID), err
 }
 
 func (s *Service) maxValue() int { return max(s.source.MaxValue, kafka.MaxValue) }

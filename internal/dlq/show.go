@@ -27,10 +27,10 @@ type Detail struct {
 	Deployed    []dryrun.DeployedVerdict
 	DeployedErr error // why that is unknown
 
-	Unheld  string        // why the dead letter's value is not shown and was not judged; empty if it was
-	Kept    string        // the original in the index (raw_record), for a dead letter that is gone; otherwise empty
-	Hops    []audit.Event // the decisions about it, in order; nil if they are unknown
-	HopsErr error         // why its hops are unknown
+	ValueMissing string        // why the dead letter's value is not shown and was not judged; empty if it was
+	Kept         string        // the original in the index (raw_record), for a dead letter that is gone; otherwise empty
+	Hops         []audit.Event // the decisions about it, in order; nil if they are unknown
+	HopsErr      error         // why its hops are unknown
 }
 
 // Show returns one dead letter with headers, original bytes, the decoded feature, the verdict of today's transform, and
@@ -55,13 +55,13 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	if err := s.follow(ctx, &page[0]); err != nil {
 		return Detail{}, err
 	}
-	if out.Unheld, err = s.resolve(ctx, &page[0]); err != nil {
+	if out.ValueMissing, err = s.resolve(ctx, &page[0]); err != nil {
 		return Detail{}, err
 	}
 	switch {
 	case page[0].Content == nil:
 		out.Letter, out.Kept = page[0], raw
-	case out.Unheld != "":
+	case out.ValueMissing != "":
 		out.Letter = page[0]
 	case s.alone:
 		out.Letter, out.Unasked = page[0], true

@@ -31,12 +31,12 @@ func s35() *config.Breaker {
 	return &config.Breaker{Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1}
 }
 
-// wantHold applies the steps once and checks that the record is held for this long.
-func wantHold(t *testing.T, steps *Steps, wait time.Duration, cause string) {
+// wantDeferral applies the steps once and checks that the record is deferred for this long.
+func wantDeferral(t *testing.T, steps *Steps, wait time.Duration, cause string) {
 	t.Helper()
-	held := isHold(steps.Apply(t.Context(), parcel(), ""))
-	must.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(wait)), "got %v, want a hold for a until %v from now", held, wait)
-	expect.That(t, (held.Err == nil) == (cause == "") && (held.Err == nil || strings.Contains(held.Err.Error(), cause)), "the cause of the hold is %v, want %q", held.Err, cause)
+	deferred := deferral(steps.Apply(t.Context(), parcel(), ""))
+	must.That(t, deferred != nil && deferred.Dependency == "a" && deferred.RetryAt.Equal(time.Now().Add(wait)), "got %v, want it deferred for a until %v from now", deferred, wait)
+	expect.That(t, (deferred.Err == nil) == (cause == "") && (deferred.Err == nil || strings.Contains(deferred.Err.Error(), cause)), "the cause of the deferral is %v, want %q", deferred.Err, cause)
 }
 
 // The presets of both requirements, through a whole outage (S4-5, S3-5).
@@ -52,14 +52,14 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 					got := outcome(t.Context(), steps)
 					must.That(t, got == "http_unavailable" && openBreakers(steps) == nil, "%s, open %v; a failure before the breaker opens is the record's own", got, openBreakers(steps))
 				}
-				wantHold(t, steps, cooldown, "503 Service Unavailable") // this failure opens the breaker
+				wantDeferral(t, steps, cooldown, "503 Service Unavailable") // this failure opens the breaker
 				places.newRequests()
 				for n := range 10 {
 					time.Sleep(cooldown / 20) //nolint:forbidigo // the time of a bubble
-					wantHold(t, steps, cooldown-time.Duration(n+1)*cooldown/20, "")
+					wantDeferral(t, steps, cooldown-time.Duration(n+1)*cooldown/20, "")
 				}
 				time.Sleep(cooldown / 2) //nolint:forbidigo // the time of a bubble
-				wantHold(t, steps, cooldown, "503 Service Unavailable")
+				wantDeferral(t, steps, cooldown, "503 Service Unavailable")
 				n := places.newRequests()
 				expect.That(t, n == 1 && slices.Equal(openBreakers(steps), []string{"a"}), "%d requests in a cooldown and a probe, open %v", n, openBreakers(steps))
 				time.Sleep(cooldown) //nolint:forbidigo // the time of a bubble
@@ -141,14 +141,14 @@ func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 		services[0].newRequests()
 		services[0].is(later(time.Second, status(503)))
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
-		if got := callConcurrently(t, steps, 50); got["hold"] != 50 || services[0].newRequests() != 1 {
+		if got := callConcurrently(t, steps, 50); got["deferred"] != 50 || services[0].newRequests() != 1 {
 			t.Errorf("outcomes %v of a probe that fails", got)
 		}
 		services[0].is(later(time.Second, status(200)))
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		for range 2 {
 			got := callConcurrently(t, steps, 50)
-			expect.That(t, got["hold"] == 49 && got["ok"] == 1 && services[0].newRequests() == 1, "outcomes %v of a probe that succeeds", got)
+			expect.That(t, got["deferred"] == 49 && got["ok"] == 1 && services[0].newRequests() == 1, "outcomes %v of a probe that succeeds", got)
 		}
 		got := callConcurrently(t, steps, 50)
 		expect.That(t, got["ok"] == 50, "outcomes %v once it is closed", got)
@@ -185,8 +185,8 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		services[1].is(status(503))
 		callConcurrently(t, steps, 3)
 		services[0].newRequests()
-		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		expect.That(t, held != nil && held.Dependency == "b" && services[0].newRequests() == 0 && slices.Equal(openBreakers(steps), []string{"b"}), "hold %v, open %v", held, openBreakers(steps))
+		deferred := deferral(steps.Apply(t.Context(), parcel(), ""))
+		expect.That(t, deferred != nil && deferred.Dependency == "b" && services[0].newRequests() == 0 && slices.Equal(openBreakers(steps), []string{"b"}), "hold %v, open %v", deferred, openBreakers(steps))
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null
 		expect.Equal(t, classify.Of(steps.Apply(t.Context(), bad, "")).Code, classify.CodeMissingRequired, "a feature without an id is code")
@@ -215,7 +215,7 @@ func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 					t.Errorf("the probe's own outcome is %s", got) // it must not be held: this record alone may be the cause, and another record must probe next
 				}
 				got := callConcurrently(t, steps, 50)
-				expect.That(t, got["hold"] == 50 && services[0].newRequests() == 1, "outcomes %v after the probe", got)
+				expect.That(t, got["deferred"] == 50 && services[0].newRequests() == 1, "outcomes %v after the probe", got)
 				services[0].is(status(200))
 				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
 				if got := outcome(t.Context(), steps); got != "ok" || openBreakers(steps) != nil {
@@ -232,7 +232,7 @@ func TestBreaker_requests_under_way_become_holds(t *testing.T) {
 		steps, services := guarded(t, Options{}, s45())
 		services[0].is(later(time.Second, status(503)))
 		got := callConcurrently(t, steps, 200)
-		expect.That(t, got["http_unavailable"] == 4 && got["hold"] == 196, "outcomes %v", got)
+		expect.That(t, got["http_unavailable"] == 4 && got["deferred"] == 196, "outcomes %v", got)
 		if n := services[0].newRequests(); n > 64+4 { // the first failures, before the breaker opens, free slots for other requests
 			t.Errorf("%d requests; those that waited for one of 64 connections must not be sent", n)
 		}
@@ -283,13 +283,13 @@ func answeredBy(t *testing.T, steps *Steps) string {
 	if by, ok := f.Property("by"); ok {
 		return by.Text()
 	}
-	if isHeld(err) {
-		return "hold"
+	if deferral(err) != nil {
+		return "deferred"
 	}
 	return string(classify.Of(err).Code)
 }
 
-// S4-5: while the first provider is down, the fallback answers. Records are only held while both are down; then the
+// S4-5: while the first provider is down, the fallback answers. Records are only deferred while both are down; then the
 // provider that may be asked first is asked first.
 func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -305,10 +305,10 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 		services[1].is(status(503))
 		for n := range 5 {
 			got := answeredBy(t, steps)
-			must.That(t, got == "hold", "record %d: %s; with the first down a failing fallback spends no attempt", n, got)
+			must.That(t, got == "deferred", "record %d: %s; with the first down a failing fallback spends no attempt", n, got)
 		}
-		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second provider may be asked", held)
+		deferred := deferral(steps.Apply(t.Context(), parcel(), ""))
+		expect.That(t, deferred != nil && deferred.Dependency == "a" && deferred.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want it deferred until the second provider may be asked", deferred)
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		services[1].is(status(200))
 		expect.Equal(t, answeredBy(t, steps), "p1", "the probe of the second")

@@ -239,9 +239,9 @@ func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 				steps, services := guarded(t, Options{}, nil)
 				services[0].is(answerWith(200, headers...))
 				must.Equal(t, outcome(t.Context(), steps), "ok")
-				wantHold(t, steps, 20*time.Second, "rate limit")
+				wantDeferral(t, steps, 20*time.Second, "rate limit")
 				got := callConcurrently(t, steps, 100)
-				expect.That(t, got["hold"] == 100 && services[0].newRequests() == 1, "outcomes %v", got)
+				expect.That(t, got["deferred"] == 100 && services[0].newRequests() == 1, "outcomes %v", got)
 				s := steps.Status()[0]
 				expect.That(t, s.QuotaKnown && s.QuotaLeft == 0, "status %+v", s)
 				time.Sleep(20 * time.Second) //nolint:forbidigo // the time of a bubble
@@ -260,9 +260,9 @@ func TestQuota_S1_6_retry_after_concerns_the_service(t *testing.T) {
 			steps, services := guarded(t, Options{}, nil)
 			services[0].is(later(time.Second, answerWith(code, "Retry-After", "30")))
 			got := callConcurrently(t, steps, 40)
-			expect.That(t, got["hold"] == 39 && services[0].newRequests() == 40, "%d: outcomes %v of 40 side by side", code, got)
+			expect.That(t, got["deferred"] == 39 && services[0].newRequests() == 40, "%d: outcomes %v of 40 side by side", code, got)
 			got = callConcurrently(t, steps, 40)
-			expect.That(t, got["hold"] == 40 && services[0].newRequests() == 0, "%d: outcomes %v of those that follow", code, got)
+			expect.That(t, got["deferred"] == 40 && services[0].newRequests() == 0, "%d: outcomes %v of those that follow", code, got)
 			time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 			services[0].is(status(200))
 			got = callConcurrently(t, steps, 40)
@@ -296,7 +296,7 @@ func TestRate_is_kept(t *testing.T) {
 		began := time.Now()
 		got := callConcurrently(t, steps, 100)
 		took := time.Since(began)
-		expect.That(t, got["ok"] == 25 && got["hold"] == 75 && took == 2*time.Second, "%v in %v, want 5 at once and 10 a second for 2 s", got, took)
+		expect.That(t, got["ok"] == 25 && got["deferred"] == 75 && took == 2*time.Second, "%v in %v, want 5 at once and 10 a second for 2 s", got, took)
 		expect.Equal(t, places.newRequests(), 25)
 	})
 }

@@ -25,23 +25,23 @@
 //
 // # Fallback
 //
-// The next provider is asked if the previous one is held back (breaker open, rate limit used up) or failed transiently:
+// The next provider is asked if the previous one may not be asked now (breaker open, rate limit used up) or failed transiently:
 // timeouts, network errors, bad_response, and retryable statuses. After a 404, a missing value, a 401 or a refused
 // address, no other provider is asked: these are answers, or faults that another provider's answer would hide. Only the
 // first provider may condemn a record. If no fallback answers, the error is that of the first provider.
 //
-// # What holds requests back
+// # What defers records
 //
 // A provider may have a circuit breaker (S4-5, S3-5). While the breaker is open, records get an
 // *retrytopics.UnavailableError and nothing is sent, except for one probe at a time after the cooldown. Failures before
 // the breaker opens belong to their records and use an attempt each. The failure that opens the breaker, the requests in
-// progress at that moment, and failed probes only hold their records. An outage thus uses at most breaker.failures - 1
+// progress at that moment, and failed probes only defer their records. An outage thus uses at most breaker.failures - 1
 // attempts each time the breaker opens, and a probe uses none. (A breaker by rate opens later, and everything that fails
 // until then uses an attempt.) A record that alone makes its service fail cannot be distinguished from an outage: while
 // no other record sends requests, it waits.
 //
 // A service's rate limit is obeyed before it is exceeded (S2-2, see [QuotaLedger]), and so is the configured rate; both
-// hold records in the same way. A Retry-After holds records too: of the requests in progress when it arrives, only the
+// defer records in the same way. A Retry-After defers records too: of the requests in progress when it arrives, only the
 // first to receive it uses an attempt.
 //
 // # Immediate retries

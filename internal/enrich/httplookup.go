@@ -30,7 +30,7 @@ type httpLookup struct {
 	// exception parses an answer that is not JSON; nil if the service has no other error format.
 	exception func(what string, status int, text []byte) error
 	limit     int64 // largest answer, in bytes
-	pauses    bool  // a Retry-After holds every further request
+	pauses    bool  // a Retry-After delays every further request
 	now       func() time.Time
 }
 

@@ -99,12 +99,12 @@ func newLookup(c config.Provider) (lookup, error) {
 
 // immediate reports whether a failure should be retried at once.
 func (p *provider) immediate(err error) bool {
-	return !isHeld(err) && p.classify(err).Class == classify.RetryNow
+	return !isDeferral(err) && p.classify(err).Class == classify.RetryNow
 }
 
-func isHeld(err error) bool {
-	_, held := errors.AsType[*retrytopics.UnavailableError](err)
-	return held
+func isDeferral(err error) bool {
+	_, is := errors.AsType[*retrytopics.UnavailableError](err)
+	return is
 }
 
 func (p *provider) close() {
@@ -152,7 +152,7 @@ func (p *provider) once(ctx context.Context, q question) (transform.Value, error
 	case <-ctx.Done():
 		return transform.Value{}, fmt.Errorf("wait for one of %d connections: %w", cap(p.turns), ctx.Err())
 	}
-	if err := p.held(); err != nil {
+	if err := p.unavailable(); err != nil {
 		return transform.Value{}, err
 	}
 	if err := p.throttle(ctx); err != nil {
@@ -161,18 +161,18 @@ func (p *provider) once(ctx context.Context, q question) (transform.Value, error
 	return p.guarded(ctx, q)
 }
 
-// held returns the UnavailableError that a request would get now, or nil.
-func (p *provider) held() error {
+// unavailable returns the UnavailableError that a request would get now, or nil.
+func (p *provider) unavailable() error {
 	if err := p.breaker.Check(); err != nil {
 		return err
 	}
 	if wait := p.quota.Wait(); wait > 0 {
-		return p.hold(wait, errQuota)
+		return p.unavailableFor(wait, errQuota)
 	}
 	return nil
 }
 
-func (p *provider) hold(wait time.Duration, cause error) error {
+func (p *provider) unavailableFor(wait time.Duration, cause error) error {
 	return &retrytopics.UnavailableError{Dependency: p.step, RetryAt: time.Now().Add(wait), Err: cause}
 }
 
@@ -182,7 +182,7 @@ var (
 )
 
 // throttle keeps the client's own rate. A request waits for its turn no longer than its own time limit; beyond that its
-// record is held, so that it blocks no worker.
+// record is deferred, so that it blocks no worker.
 func (p *provider) throttle(ctx context.Context) error {
 	if p.limiter == nil {
 		return nil
@@ -191,7 +191,7 @@ func (p *provider) throttle(ctx context.Context) error {
 	wait := place.Delay()
 	if wait > p.timeout {
 		place.Cancel()
-		return p.hold(wait, errRate)
+		return p.unavailableFor(wait, errRate)
 	}
 	if wait <= 0 {
 		return nil
@@ -218,18 +218,18 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	defer func() {
 		failure := err
 		err = p.breaker.Leave(ctx, leave, outcome, failure)
-		if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && outcome == breaker.Failure && !isHeld(failure) {
-			held.Asked, held.Err = true, failure
+		if deferred, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && outcome == breaker.Failure && !isDeferral(failure) {
+			deferred.Asked, deferred.Err = true, failure
 		}
 	}()
 	ticket, wait := p.quota.Take()
 	if wait > 0 {
-		return transform.Value{}, p.hold(wait, errQuota)
+		return transform.Value{}, p.unavailableFor(wait, errQuota)
 	}
 	var advice QuotaAdvice
 	defer func() {
 		if p.quota.Done(ticket, advice) && advice.Pause > 0 && err != nil {
-			err = p.hold(p.quota.Wait(), err) // it was in flight when the service asked for a pause
+			err = p.unavailableFor(p.quota.Wait(), err) // it was in flight when the service asked for a pause
 		}
 	}()
 	limited, cancel := context.WithTimeout(ctx, p.timeout)

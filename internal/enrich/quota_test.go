@@ -250,7 +250,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		for range 4 {
 			expect.Equal(t, classify.Of(steps.Apply(t.Context(), other, "")).Code, classify.CodeHTTPUnavailable, "got code")
 		}
-		expect.That(t, isHold(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
+		expect.That(t, deferral(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
 		expect.Equal(t, outcome(t.Context(), steps), "ok", "a cached answer")
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		defer steps.Close()
 		places.is(later(time.Second, status(503)))
 		got := callConcurrently(t, steps, 100)
-		expect.That(t, got["http_unavailable"] == 4 && got["hold"] == 96, "outcomes %v of 100 that asked the same at once", got)
+		expect.That(t, got["http_unavailable"] == 4 && got["deferred"] == 96, "outcomes %v of 100 that asked the same at once", got)
 	})
 }
 

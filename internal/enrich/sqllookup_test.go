@@ -260,7 +260,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	for range 4 {
 		got = append(got, outcome(t.Context(), steps))
 	}
-	expect.That(t, got[2] == "hold" && got[3] == "hold" && steps.Status()[0].Circuit == breaker.StateOpen, "outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
+	expect.That(t, got[2] == "deferred" && got[3] == "deferred" && steps.Status()[0].Circuit == breaker.StateOpen, "outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
 	must.Do(t, server.Restart(t.Context()))
 	eventually.Until(t.Context(), t, "the first answer", func() (bool, string) {
 		got := outcome(t.Context(), steps)

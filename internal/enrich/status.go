@@ -26,12 +26,12 @@ const (
 	OutcomeCached   Outcome = "cached"   // from the cache
 	OutcomePassing  Outcome = "passing"  // it failed transiently
 	OutcomeRefused  Outcome = "refused"  // it failed permanently: this record, or this configuration
-	OutcomeHeld     Outcome = "held"     // it was not sent, or failed while the provider was known to be down
+	OutcomeDeferred Outcome = "deferred" // it was not sent, or failed while the provider was known to be down
 )
 
 // Outcomes lists every outcome.
 func Outcomes() []Outcome {
-	return []Outcome{OutcomeAnswered, OutcomeCached, OutcomePassing, OutcomeRefused, OutcomeHeld}
+	return []Outcome{OutcomeAnswered, OutcomeCached, OutcomePassing, OutcomeRefused, OutcomeDeferred}
 }
 
 // Status is a snapshot of one provider of one step.
@@ -120,8 +120,8 @@ func (p *provider) outcome(err error) Outcome {
 	switch {
 	case err == nil:
 		return OutcomeAnswered
-	case isHeld(err):
-		return OutcomeHeld
+	case isDeferral(err):
+		return OutcomeDeferred
 	case p.transient(err):
 		return OutcomePassing
 	default:
@@ -132,11 +132,11 @@ func (p *provider) outcome(err error) Outcome {
 // transient reports whether another provider may succeed after a failure (see the package comment).
 func (p *provider) transient(err error) bool {
 	f := p.classify(err)
-	return isHeld(err) || f.Transient() && f.Code != classify.CodeCanceled
+	return isDeferral(err) || f.Transient() && f.Code != classify.CodeCanceled
 }
 
 // cache keeps the answers of one provider, and shares one request among equal concurrent questions. Failures are neither
-// kept nor shared: each record fails, or is held, by itself.
+// kept nor shared: each record fails, or is deferred, by itself.
 type cache struct {
 	answers *otter.Cache[digest, transform.Value]
 	flights singleflight.Group

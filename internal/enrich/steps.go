@@ -64,12 +64,12 @@ func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash str
 	for i, step := range s.steps {
 		questions, err := step.prepare(f, contentHash)
 		if err == nil && i == 0 {
-			err = s.held()
+			err = s.unavailable()
 		}
 		if err == nil {
 			err = step.apply(ctx, f, questions)
 		}
-		if isHeld(err) {
+		if isDeferral(err) {
 			return err
 		}
 		if err != nil {
@@ -79,11 +79,11 @@ func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash str
 	return nil
 }
 
-// held returns the UnavailableError of the first step that has one, so that no earlier step is asked for a record that a
-// later one would hold.
-func (s *Steps) held() error {
+// unavailable returns the UnavailableError of the first step that has one, so that no earlier step is asked for a record that a
+// later one would defer.
+func (s *Steps) unavailable() error {
 	for _, step := range s.steps {
-		if err := step.held(); err != nil {
+		if err := step.unavailable(); err != nil {
 			return err
 		}
 	}
@@ -147,11 +147,11 @@ func (s *step) prepare(f *transform.Feature, contentHash string) ([]prepared, er
 	return out, out[0].err
 }
 
-// held returns an UnavailableError if no provider may be asked now, with the earliest time at which one may be.
-func (s *step) held() error {
+// unavailable returns an UnavailableError if no provider may be asked now, with the earliest time at which one may be.
+func (s *step) unavailable() error {
 	var all []error
 	for _, p := range s.providers {
-		err := p.held()
+		err := p.unavailable()
 		if err == nil || p.cache != nil { // cached answers are returned while nothing is sent
 			return nil
 		}
@@ -187,7 +187,7 @@ func (s *step) ask(ctx context.Context, questions []prepared) ([]transform.Value
 			}
 			return values, p, nil
 		}
-		if len(s.providers) > 1 && !isHeld(err) {
+		if len(s.providers) > 1 && !isDeferral(err) {
 			err = fmt.Errorf("provider %s: %w", p.name, err)
 		}
 		failures = append(failures, err)
@@ -230,27 +230,27 @@ func (s *step) whole(answer transform.Value) bool {
 	})
 }
 
-// combine returns one error for the failures of the providers. The first provider's error decides. If that provider was
-// held back, the record waits until any provider may be asked again.
+// combine returns one error for the failures of the providers. The first provider's error decides. If that provider could
+// not be asked, the record waits until any provider may be asked again.
 func (s *step) combine(failures []error) error {
 	first := failures[0]
-	held, ok := errors.AsType[*retrytopics.UnavailableError](first)
+	deferred, ok := errors.AsType[*retrytopics.UnavailableError](first)
 	if !ok {
 		for _, other := range failures[1:] {
 			first = fmt.Errorf("%w; %v", first, other) //nolint:errorlint // the first alone says what is to be done
 		}
 		return first
 	}
-	at, cause := held.RetryAt, held.Err
+	at, cause := deferred.RetryAt, deferred.Err
 	for _, other := range failures[1:] {
 		if next, ok := errors.AsType[*retrytopics.UnavailableError](other); ok && next.RetryAt.Before(at) {
 			at, cause = next.RetryAt, next.Err
 		}
 	}
-	if held.Asked { // the failure of the record, in case it counts
-		cause = classify.WithStage(classify.StageEnrich, fmt.Errorf("enrich step %s: %w", s.name, held.Err))
+	if deferred.Asked { // the failure of the record, in case it counts
+		cause = classify.WithStage(classify.StageEnrich, fmt.Errorf("enrich step %s: %w", s.name, deferred.Err))
 	}
-	return &retrytopics.UnavailableError{Dependency: s.name, RetryAt: at, Err: cause, Asked: held.Asked}
+	return &retrytopics.UnavailableError{Dependency: s.name, RetryAt: at, Err: cause, Asked: deferred.Asked}
 }
 
 // Retune applies the rates and breaker rules of another configuration of the same steps while they work. Steps and

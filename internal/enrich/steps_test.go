@@ -327,13 +327,13 @@ func outcome(ctx context.Context, steps *Steps) string {
 	switch {
 	case err == nil:
 		return "ok"
-	case isHold(err) != nil:
-		return "hold"
+	case deferral(err) != nil:
+		return "deferred"
 	}
 	return string(classify.Of(err).Code)
 }
 
-func isHold(err error) *retrytopics.UnavailableError {
-	held, _ := errors.AsType[*retrytopics.UnavailableError](err)
-	return held
+func deferral(err error) *retrytopics.UnavailableError {
+	unavailable, _ := errors.AsType[*retrytopics.UnavailableError](err)
+	return unavailable
 }

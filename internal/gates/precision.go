@@ -120,7 +120,7 @@ func (b PrecisionBreach) Failure(feature string) *transform.Error {
 		Path: "/geometry", Feature: feature, Message: b.String(),
 		Fix: "have the producer send its coordinates unrounded and resume; or, where they are right as they are, lower the floor (only rounding of the output was meant: " +
 			"write transform.geometry.round_decimals and remove the floor), restart and resume; " +
-			"without precision_degraded in hold_on, records below the floor become dead letters",
+			"without precision_degraded in pause_on, records below the floor become dead letters",
 	}
 }
 

@@ -105,7 +105,7 @@ func editedError(message string) error {
 // fails stores why a feature cannot be delivered. It returns an error of the whole record if the record is not split, or
 // the failure is not the feature's.
 func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopics.Identity, err error) error {
-	if _, held := errors.AsType[*retrytopics.UnavailableError](err); held || !c.separate || errors.Is(ctx.Err(), context.Canceled) {
+	if _, deferred := errors.AsType[*retrytopics.UnavailableError](err); deferred || !c.separate || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
 	if level := p.classify(err).Level; level == classify.LevelBatch || level == classify.LevelPipeline {

@@ -151,7 +151,7 @@ func TestFilter_outcomes(t *testing.T) {
 			return retrytopics.Result{}, &transform.Error{Code: classify.CodeCoercionFailed, Message: "no number", Fix: "fix it", Rule: "fields[1]", RuleLine: 9, Column: 5}
 		case "left":
 			return retrytopics.Result{}, &transform.FilteredError{Feature: "a", Expression: "false"}
-		case "held":
+		case "deferred":
 			return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "place"}
 		case "parts":
 			bad := func(i int) retrytopics.FailedPart {
@@ -163,12 +163,12 @@ func TestFilter_outcomes(t *testing.T) {
 		}
 		return retrytopics.Result{}, nil
 	}
-	got, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\nparts\n")
+	got, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\ndeferred\nparts\n")
 	expect.That(t, got == (pipeline.FilterSummary{Read: 8, Rejected: 5, Left: 3}) && out == "{}\n", "got %+v, %q", got, out)
 	expect.That(t, strings.Count(rejects, `"line":8,`) == 2 && strings.Contains(rejects, `"path":"/features/0"`) && strings.Contains(rejects, `"path":"/features/2"`), "rejection of a collection: %s", rejects)
 	want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); fix it","path":"","value":"","rule":"fields[1]"`
 	expect.That(t, strings.Contains(rejects, want), "got %s, want %s", rejects, want)
-	expect.That(t, strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) && strings.Contains(rejects, `"line":2,"code":"timeout"`) && strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) && !strings.Contains(rejects, "goroutine"),
+	expect.That(t, strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) && strings.Contains(rejects, `"line":2,"code":"timeout"`) && strings.Contains(rejects, `"line":7,"code":"deferred","message":"place is unavailable`) && !strings.Contains(rejects, "goroutine"),
 		"got %s", rejects)
 }
 

@@ -97,8 +97,8 @@ func (r *filterRun) refuse(number int, cause error) error {
 // codeOf returns the code of an error. A deferred line has not failed: the pipeline would wait, and the filter continues
 // with the next line.
 func codeOf(cause error) string {
-	if _, held := errors.AsType[*retrytopics.UnavailableError](cause); held {
-		return "held"
+	if _, deferred := errors.AsType[*retrytopics.UnavailableError](cause); deferred {
+		return "deferred"
 	}
 	return string(classify.Of(cause).Code)
 }

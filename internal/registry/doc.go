@@ -5,7 +5,7 @@
 // requested again after a while. However many records wait for one schema, it is requested once, and a canceled record
 // does not fail the others.
 //
-// A registry that does not answer several times in a row counts as down: records that need it are held, and use no
+// A registry that does not answer several times in a row counts as down: records that need it are deferred, and use no
 // attempts.
 //
 // The answer of the registry decides what a failure means for a record. No answer, an answer that reports a problem of

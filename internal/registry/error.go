@@ -89,7 +89,7 @@ func refused(err error, request string) error {
 }
 
 // noAnswer returns the error for an answer that no schema registry sends, such as one of a proxy without its registry.
-// It is transient and no record's fault. A wrong address holds the pipeline, and the message says why.
+// It is transient and no record's fault. A wrong address pauses the pipeline, and the message says why.
 func noAnswer(message string, stage classify.Stage, err error) *Error {
 	return &Error{
 		Code: classify.CodeRegistryUnavailable, stage: stage, Err: err,
@@ -134,7 +134,7 @@ func cut(text string) string {
 	return text
 }
 
-// dependency is the name by which records are held while the registry does not answer.
+// dependency is the name by which records are deferred while the registry does not answer.
 const dependency = "schema registry"
 
 // newGuard returns the breaker of the registry, so that records spend no attempts while it does not answer (docs/decisions/0006). It opens
@@ -144,7 +144,7 @@ func newGuard(c config.RegistryOutage, log *slog.Logger) *breaker.Guard {
 	return breaker.NewGuard(dependency, &rule, log.With("dependency", dependency))
 }
 
-// guarded asks the registry if the breaker allows it. An answer beyond the bound holds its record at the first time: it is the registry's
+// guarded asks the registry if the breaker allows it. An answer beyond the bound defers its record at the first time: it is the registry's
 // fault, and further attempts of the record do not help.
 func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) error {
 	pass, err := c.guard.Enter()
@@ -159,8 +159,8 @@ func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) e
 		end = breaker.Failure
 	}
 	err = c.guard.Leave(ctx, pass, end, err)
-	if _, held := errors.AsType[*retrytopics.UnavailableError](err); is && failure.oversize && !held {
-		return c.guard.Hold(c.rules.Outage.Pause.Std(), err)
+	if _, deferred := errors.AsType[*retrytopics.UnavailableError](err); is && failure.oversize && !deferred {
+		return c.guard.Defer(c.rules.Outage.Pause.Std(), err)
 	}
 	return err
 }

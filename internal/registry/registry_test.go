@@ -339,7 +339,7 @@ func bomb(t *testing.T, n int) []byte {
 	return slices.Concat(member([]byte(`{"schema":"`)), blanks, member([]byte(`"}`)))
 }
 
-// S4-5: an answer that decompresses to more than the maximum is an outage, whatever its status. It holds its record at
+// S4-5: an answer that decompresses to more than the maximum is an outage, whatever its status. It defers its record at
 // once, and does not prevent requests for other schemas. It is not read to its end: here it has none.
 func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 	packed := bomb(t, 2*maxAnswer>>20)
@@ -363,8 +363,8 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 			for i := range 5 {
 				_, err := c.SchemaByID(t.Context(), 7)
 				expect.That(t, i > 0 || errors.Is(err, errOversize), "the first request ends with %v", err)
-				held, ok := errors.AsType[*retrytopics.UnavailableError](err)
-				must.That(t, ok && classify.Of(err).Code == classify.CodeRegistryUnavailable && time.Until(held.RetryAt) >= time.Minute, "got %v", err)
+				deferred, ok := errors.AsType[*retrytopics.UnavailableError](err)
+				must.That(t, ok && classify.Of(err).Code == classify.CodeRegistryUnavailable && time.Until(deferred.RetryAt) >= time.Minute, "got %v", err)
 			}
 			expect.Equal(t, requests.Load(), 1, "requests within the pause")
 			_, err := c.SchemaByID(t.Context(), 8)
@@ -399,9 +399,9 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// An outage is not a data error: after a few requests without an answer, records are held, and the registry is only
+// An outage is not a data error: after a few requests without an answer, records are deferred, and the registry is only
 // probed. Cached schemas are still used, and the first answer ends the hold.
-func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
+func TestSchemaByID_anOutageDefersRecords(t *testing.T) {
 	var requests atomic.Int64
 	var down atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -417,10 +417,10 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	c := client(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: failures, Pause: config.Duration(time.Hour)}})
 	must.Get(c.SchemaByID(t.Context(), 1))(t)
 	down.Store(true)
-	var held *retrytopics.UnavailableError
+	var deferred *retrytopics.UnavailableError
 	for i := 1; i <= failures; i++ {
 		_, err := c.SchemaByID(t.Context(), 7)
-		must.That(t, errors.As(err, &held) == (i == failures) && classify.Of(err).Code == classify.CodeRegistryUnavailable, "request %d: %v", i, err)
+		must.That(t, errors.As(err, &deferred) == (i == failures) && classify.Of(err).Code == classify.CodeRegistryUnavailable, "request %d: %v", i, err)
 	}
 	before := requests.Load()
 	for _, ask := range []func() error{
@@ -428,14 +428,14 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		func() error { _, err := c.Register(t.Context(), "parcels-value", parcel); return err },
 	} {
 		err := ask()
-		expect.That(t, errors.As(err, &held) && held.Dependency != "" && time.Until(held.RetryAt) > 0, "got %v", err)
+		expect.That(t, errors.As(err, &deferred) && deferred.Dependency != "" && time.Until(deferred.RetryAt) > 0, "got %v", err)
 	}
 	_, err := c.SchemaByID(t.Context(), 1)
 	expect.That(t, err == nil && requests.Load() == before, "a schema that is known: %v; asked %d times in the outage", err, requests.Load()-before)
 	var log strings.Builder
 	again := logging(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: 1, Pause: config.Duration(time.Millisecond)}}, &log)
 	_, err = again.SchemaByID(t.Context(), 7)
-	expect.That(t, errors.As(err, &held), "got %v", err)
+	expect.That(t, errors.As(err, &deferred), "got %v", err)
 	down.Store(false)
 	eventually.Until(t.Context(), t, "the end of the hold after the first answer", func() (bool, string) {
 		_, err := again.SchemaByID(t.Context(), 7)

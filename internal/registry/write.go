@@ -28,9 +28,9 @@ type issued struct {
 
 // passes reports whether the registry did not answer, so that it must be asked again.
 func (i issued) passes() bool {
-	_, held := errors.AsType[*retrytopics.UnavailableError](i.err)
+	_, deferred := errors.AsType[*retrytopics.UnavailableError](i.err)
 	failure, is := errors.AsType[*Error](i.err)
-	return held || is && failure.Code == classify.CodeRegistryUnavailable
+	return deferred || is && failure.Code == classify.CodeRegistryUnavailable
 }
 
 // Register returns the ID of an Avro schema under a subject, and registers the schema if the registry does not have it.

@@ -48,7 +48,7 @@ func (s *Service) Obstacles(ctx context.Context) []Obstacle {
 	switch {
 	case err != nil:
 		find(Unknown, "it is not known whether %s is paused: %v", s.cfg.Pipeline.ID, err)
-	case view.Pipeline.IsHeld():
+	case view.Pipeline.IsPaused():
 		find(Paused, "%s is paused, and replayed records wait until `consumer resume`: %s", s.cfg.Pipeline.ID, view.Pipeline)
 	}
 	return found

@@ -288,7 +288,7 @@ func TestObstacles_S4_8(t *testing.T) {
 	}
 	want("no instance of features is running")
 	paused := must.Get(control.PipelineRecord(w.cfg.Topics.Control, control.State{
-		Phase: control.Held, Code: control.CodeOperator, Reason: "the registry is down", By: "bo", At: time.Unix(1, 0).UTC(),
+		Phase: control.Paused, Code: control.CodeOperator, Reason: "the registry is down", By: "bo", At: time.Unix(1, 0).UTC(),
 	}))(t)
 	must.Do(t, w.writer.ProduceSync(w.ctx(), paused).FirstErr())
 	want("no instance of features is running", "by bo: the registry is down")

@@ -23,7 +23,7 @@ func (c *candidate) size() int {
 	if c.letter == nil {
 		return 0
 	}
-	return c.letter.Held()
+	return c.letter.Memory()
 }
 
 // id returns the ID of the dead letter; "" if only its position is known.

@@ -11,8 +11,8 @@ import (
 // question is the state of a record among its providers.
 type question struct {
 	step, choice int
-	first        int           // reply of the step's first provider; none if it was held back
-	until        time.Duration // earliest time at which one of the held-back providers may be asked; 0 if none was
+	first        int           // reply of the step's first provider; none if it could not be asked
+	until        time.Duration // earliest time at which one of the providers that were not asked may be asked; 0 if none was
 	pass         breaker.Pass
 	ticket       enrich.QuotaTicket
 	reply        int // none: a good answer
@@ -58,7 +58,7 @@ func (x *simulation) hit(it *item, p int) bool {
 // limit.
 func (x *simulation) throttle(it *item) {
 	p := x.provider(it)
-	if until, held := x.held(it.home, p); held {
+	if until, deferred := x.deferred(it.home, p); deferred {
 		x.back(it)
 		x.unanswered(it, none, until)
 		return
@@ -85,7 +85,7 @@ func (x *simulation) throttle(it *item) {
 func (x *simulation) send(it *item) {
 	p := x.provider(it)
 	l := &it.home.providerStates[p]
-	if until, held := x.held(it.home, p); held {
+	if until, deferred := x.deferred(it.home, p); deferred {
 		x.back(it)
 		x.unanswered(it, none, until)
 		return
@@ -121,7 +121,7 @@ func (x *simulation) reply(p int) int {
 	return none
 }
 
-// take handles an answer. If the service asked for a pause meanwhile, or its breaker opened, the record is held and the
+// take handles an answer. If the service asked for a pause meanwhile, or its breaker opened, the record is deferred and the
 // failure does not count.
 func (x *simulation) take(it *item) {
 	p := x.provider(it)
@@ -141,7 +141,7 @@ func (x *simulation) take(it *item) {
 	x.back(it)
 	switch {
 	case known:
-		until, _ := x.held(it.home, p)
+		until, _ := x.deferred(it.home, p)
 		x.unanswered(it, none, until)
 	case reply != none:
 		x.unanswered(it, reply, 0)
@@ -171,11 +171,11 @@ func (x *simulation) answered(it *item) {
 }
 
 // unanswered asks the next provider, if there is one and the first one's failure is transient. The first one's failure
-// counts in the end. reply is none if the provider was held back until a time.
+// counts in the end. reply is none if the provider may not be asked until a time.
 func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 	q := &it.request
 	if reply == none {
-		x.rec.out.Providers[x.provider(it)].Held++
+		x.rec.out.Providers[x.provider(it)].Deferred++
 		if q.until == 0 || until < q.until {
 			q.until = until
 		}
@@ -189,34 +189,34 @@ func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 		return
 	}
 	if q.first == none {
-		x.hold(it, q.step, q.until)
+		x.deferRecord(it, q.step, q.until)
 		return
 	}
 	x.fail(it, q.first)
 }
 
-// stepHeld reports whether no provider may be asked for a step now, and until when.
-func (x *simulation) stepHeld(in *instance, step int) (until time.Duration, held bool) {
+// stepDeferred reports whether no provider may be asked for a step now, and until when.
+func (x *simulation) stepDeferred(in *instance, step int) (until time.Duration, deferred bool) {
 	if x.w.cached(step) {
 		return 0, false // cached answers are given while nothing is sent
 	}
 	for _, p := range x.w.steps[step] {
-		free, waits := x.held(in, p)
+		free, waits := x.deferred(in, p)
 		if !waits {
 			return 0, false
 		}
-		if !held || free < until {
-			until, held = free, true
+		if !deferred || free < until {
+			until, deferred = free, true
 		}
 	}
-	return until, held
+	return until, deferred
 }
 
-// held reports whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
-func (x *simulation) held(in *instance, p int) (until time.Duration, held bool) {
+// deferred reports whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
+func (x *simulation) deferred(in *instance, p int) (until time.Duration, deferred bool) {
 	l := &in.providerStates[p]
 	if l.circuit != nil {
-		if wait, open := l.circuit.Held(x.now); open {
+		if wait, open := l.circuit.Defers(x.now); open {
 			return x.now + wait, true
 		}
 	}
@@ -224,21 +224,21 @@ func (x *simulation) held(in *instance, p int) (until time.Duration, held bool) 
 	return x.now + wait, wait > 0
 }
 
-// holdList has the records that wait for a step whose providers may not be asked (retrytopics.UnavailableError).
-type holdList struct {
+// deferredList has the records that wait for a step whose providers may not be asked (retrytopics.UnavailableError).
+type deferredList struct {
 	until   time.Duration
 	timed   time.Duration // when the next probe is scheduled
 	items   []*item
 	probing *item
 }
 
-// hold keeps a record for which no provider may be asked. It uses no attempt.
-func (x *simulation) hold(it *item, step int, until time.Duration) {
+// deferRecord keeps a record for which no provider may be asked. It uses no attempt.
+func (x *simulation) deferRecord(it *item, step int, until time.Duration) {
 	in := it.home
-	h := in.holds[step]
+	h := in.deferred[step]
 	if h == nil {
-		h = &holdList{}
-		in.holds[step] = h
+		h = &deferredList{}
+		in.deferred[step] = h
 	}
 	h.until = max(h.until, until)
 	h.items = append(h.items, it)
@@ -250,9 +250,9 @@ func (x *simulation) hold(it *item, step int, until time.Duration) {
 	x.free(it, step)
 }
 
-// probe lets one held record try, once its time has come.
+// probe lets one deferred record try, once its time has come.
 func (x *simulation) probe(in *instance, step int) {
-	h := in.holds[step]
+	h := in.deferred[step]
 	if h == nil || h.probing != nil || h.until > x.now || len(h.items) == 0 {
 		return
 	}
@@ -261,20 +261,20 @@ func (x *simulation) probe(in *instance, step int) {
 	x.dispatch(in)
 }
 
-// free returns the slot of an attempt. If the attempt was the probe of a step and was not held there again, the records
-// held for the step continue.
+// free returns the slot of an attempt. If the attempt was the probe of a step and was not deferred there again, the records
+// deferred for the step continue.
 func (x *simulation) free(it *item, again int) {
 	in := it.home
 	in.running--
 	it.stale = in.gates.Over(it.flight())
-	for step, h := range in.holds {
+	for step, h := range in.deferred {
 		if h == nil || h.probing != it {
 			continue
 		}
 		h.probing = nil
 		if step != again {
 			in.runnable.push(h.items...)
-			in.holds[step] = nil
+			in.deferred[step] = nil
 		}
 	}
 	x.dispatch(in)

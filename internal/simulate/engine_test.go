@@ -251,8 +251,8 @@ func exampleReport() simulate.Report {
 		Providers:  []simulate.ProviderLoad{{Name: "place", Requests: 10, Peak: 3}},
 		Series:     []simulate.Point{{At: 0, Waiting: []float64{1}, Requests: []float64{2}}, {At: 60, Waiting: []float64{1500}, Requests: []float64{3}}},
 		Superseded: 7, Behind: 9, Unfinished: 3,
-		Holds:     []simulate.Hold{{At: 90, For: 600, Code: "transient_rate", Reason: "too many", InSource: 4000, InTiers: 12}},
-		HeldTimes: 3, HeldTime: 1800,
+		Pauses:      []simulate.Pause{{At: 90, For: 600, Code: "transient_rate", Reason: "too many", InSource: 4000, InTiers: 12}},
+		PausedTimes: 3, PausedTime: 1800,
 		NotModelled:  []string{"the weather"},
 		Expectations: []simulate.Verdict{{Expectation: "max_drain_time", Limit: 60, Why: "too slow"}, {Expectation: "max_lag", Limit: 20, Actual: &is, OK: true}},
 	}
@@ -265,7 +265,7 @@ func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 		"1,000,000 records a second for 1h0m0s", "2s to 3s", "retries_exhausted", "0.01 % of the records: http_unavailable 1,234",
 		"15m0s to 25m0s", "backlog gone after 43.2s", "drained", "never",
 		"BROKEN too slow", "max_lag", "HELD by a gate", "for 10m0s (nobody resumes it; resume_after in the scenario shows what follows): too many",
-		"4,000 wait in the source and 12 in the tiers", "times, 30m0s altogether", "waiting while the pipeline is held", "behind a record of the same key",
+		"4,000 wait in the source and 12 in the tiers", "times, 30m0s altogether", "waiting while the pipeline is paused", "behind a record of the same key",
 		"NOT MODELLED\nthe weather", "superseded",
 	} {
 		expect.That(t, strings.Contains(out.String(), want), "%q is missing in\n%s", want, out.String())

@@ -28,8 +28,8 @@ type Expect struct {
 	MaxAmplification *float64 `jsonschema:"minimum=0" yaml:"max_amplification,omitempty"`
 	// MaxTransientShare is the largest share of attempts in any ten minutes that may fail transiently, from 0 to 1.
 	MaxTransientShare *float64 `jsonschema:"minimum=0,maximum=1" yaml:"max_transient_share,omitempty"`
-	// MaxHeldTime is how long gates may hold the pipeline altogether.
-	MaxHeldTime *config.Duration `least:"0s" most:"8760h" yaml:"max_held_time,omitempty"`
+	// MaxPausedTime is how long gates may pause the pipeline altogether.
+	MaxPausedTime *config.Duration `least:"0s" most:"8760h" yaml:"max_paused_time,omitempty"`
 }
 
 // Keys lists the expectations that are written.
@@ -103,15 +103,15 @@ func (e Expect) judge(r Report) []Verdict {
 	number("max_lag", e.MaxLag, r.PeakLag, "the source is taken more slowly than it fills; more instances or a higher engine.concurrency would take more at once")
 	number("max_amplification", e.MaxAmplification, r.Amplification, "")
 	number("max_transient_share", e.MaxTransientShare, r.PeakTransientShare, "in the worst ten minutes")
-	span("max_held_time", e.MaxHeldTime, float64(r.HeldTime), holder(r))
+	span("max_paused_time", e.MaxPausedTime, float64(r.PausedTime), pausedBy(r))
 	return out
 }
 
-func holder(r Report) string {
-	if len(r.Holds) == 0 {
+func pausedBy(r Report) string {
+	if len(r.Pauses) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("first %v after the start: %s", r.Holds[0].At.Std(), r.Holds[0].Reason)
+	return fmt.Sprintf("first %v after the start: %s", r.Pauses[0].At.Std(), r.Pauses[0].Reason)
 }
 
 func deadliest(r Report) string {

@@ -95,8 +95,8 @@ func (x *simulation) begin(it *item) {
 		return
 	}
 	for s := range x.w.steps {
-		if until, held := x.stepHeld(it.home, s); held {
-			x.hold(it, s, until)
+		if until, deferred := x.stepDeferred(it.home, s); deferred {
+			x.deferRecord(it, s, until)
 			return
 		}
 	}
@@ -220,7 +220,7 @@ func (x *simulation) deliver(it *item) {
 func (x *simulation) fail(it *item, r int) {
 	f := x.w.replies[r].failure
 	if x.w.sys.Holds(f, x.reason(it, f)) {
-		x.pause(string(f.Code), whyHeld(x.w.sys, f))
+		x.pause(string(f.Code), whyPaused(x.w.sys, f))
 	}
 	if x.paused {
 		x.putBack(it)
@@ -247,12 +247,12 @@ func (x *simulation) fail(it *item, r int) {
 	x.gate(it, gates.Outcome{Retry: retry, Transient: true})
 }
 
-// whyHeld returns why a failure pauses the pipeline.
-func whyHeld(sys System, f classify.Failure) string {
+// whyPaused returns why a failure pauses the pipeline.
+func whyPaused(sys System, f classify.Failure) string {
 	if sys.Holds(f, "") {
 		return "one failure with this code is enough (pipeline.tolerance)"
 	}
-	return "the attempts of a record are used up, and failures of its category hold the pipeline then"
+	return "the attempts of a record are used up, and failures of its category pause the pipeline then"
 }
 
 // reason returns the engine's reason for its decision about a failed attempt; it draws no random numbers.
@@ -268,7 +268,7 @@ func (x *simulation) finish(it *item, d policy.Decision) {
 	x.free(it, none)
 }
 
-// counted records an attempt that was made and not held: its record has left its tier.
+// counted records an attempt that was made and not deferred: its record has left its tier.
 func (x *simulation) counted(it *item) {
 	if it.tier != source {
 		x.rec.wait(x.now, it.tier, -1)

@@ -61,7 +61,7 @@ func outcome(w io.Writer, r Report) {
 	if r.Behind > 0 {
 		fmt.Fprintf(w, "put back\t%s\ttimes behind a record of the same key\n", number(r.Behind))
 	}
-	holds(w, r)
+	pauses(w, r)
 	fmt.Fprintf(w, "drained\t%s\n", drained(r))
 	for _, o := range r.Recovery {
 		fmt.Fprintf(w, "outage of %s\t%s to %s\t%s\n", o.Provider, span(o.From), span(o.To), recovered(o))
@@ -73,9 +73,9 @@ func outcome(w io.Writer, r Report) {
 		percent(r.PeakTransientShare), percent(r.PeakDLQShare))
 }
 
-// holds lists when gates paused the pipeline, and what waits meanwhile.
-func holds(w io.Writer, r Report) {
-	for _, h := range r.Holds {
+// pauses lists when gates paused the pipeline, and what waits meanwhile.
+func pauses(w io.Writer, r Report) {
+	for _, h := range r.Pauses {
 		end := "resumed"
 		if !h.Resumed {
 			end = "nobody resumes it; resume_after in the scenario shows what follows"
@@ -83,14 +83,14 @@ func holds(w io.Writer, r Report) {
 		fmt.Fprintf(w, "HELD by a gate\tat %s\tfor %s (%s): %s\n", span(h.At), span(h.For), end, h.Reason)
 		fmt.Fprintf(w, "\t\t%s wait in the source and %s in the tiers at the end of it; nothing is lost\n", number(h.InSource), number(h.InTiers))
 	}
-	if more := r.HeldTimes - len(r.Holds); more > 0 {
-		fmt.Fprintf(w, "and again\t%d\ttimes, %s altogether\n", more, span(r.HeldTime))
+	if more := r.PausedTimes - len(r.Pauses); more > 0 {
+		fmt.Fprintf(w, "and again\t%d\ttimes, %s altogether\n", more, span(r.PausedTime))
 	}
 }
 
 func unfinished(r Report) string {
-	if n := len(r.Holds); n > 0 && !r.Holds[n-1].Resumed {
-		return "waiting while the pipeline is held"
+	if n := len(r.Pauses); n > 0 && !r.Pauses[n-1].Resumed {
+		return "waiting while the pipeline is paused"
 	}
 	return fmt.Sprintf("still waiting %s after the last arrival", span(r.GaveUp))
 }
@@ -134,7 +134,7 @@ func providers(w io.Writer, r Report) {
 	fmt.Fprintln(w, "\nPROVIDER\tREQUESTS\tA SECOND\tMOST\tAT\tOVER ITS LIMIT\tHELD BACK\tFROM MEMORY\tIN PLACE OF ANOTHER\tBREAKER OPEN")
 	for _, p := range r.Providers {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, number(p.Requests), number(p.Mean), number(p.Peak), span(p.PeakAt),
-			number(p.Limited), number(p.Held), number(p.Cached), number(p.Fallbacks), percent(p.OpenShare))
+			number(p.Limited), number(p.Deferred), number(p.Cached), number(p.Fallbacks), percent(p.OpenShare))
 	}
 }
 

@@ -12,23 +12,23 @@ import (
 
 // recorder observes the events, in the order of time, and fills the report. Amounts are records or requests.
 type recorder struct {
-	w         *world
-	out       Report
-	slot      time.Duration // length of a point of the series
-	point     Point         // the current one
-	begun     time.Duration // start of the current one
-	waiting   []float64     // by tier, now
-	lag       float64       // source records that are late, now
-	byReason  map[policy.Reason]float64
-	byCode    map[classify.Code]float64
-	requests  []load // by provider
-	lateness  delays
-	minutes   []minute
-	unsettled []int         // outages whose backlog is not gone, as indexes into out.Recovery
-	last      time.Duration // last time at which something was unfinished
-	paused    bool          // a gate has paused the pipeline
-	heldSince time.Duration
-	heldFor   time.Duration // sum of all pauses
+	w           *world
+	out         Report
+	slot        time.Duration // length of a point of the series
+	point       Point         // the current one
+	begun       time.Duration // start of the current one
+	waiting     []float64     // by tier, now
+	lag         float64       // source records that are late, now
+	byReason    map[policy.Reason]float64
+	byCode      map[classify.Code]float64
+	requests    []load // by provider
+	lateness    delays
+	minutes     []minute
+	unsettled   []int         // outages whose backlog is not gone, as indexes into out.Recovery
+	last        time.Duration // last time at which something was unfinished
+	paused      bool          // a gate has paused the pipeline
+	pausedSince time.Duration
+	pausedFor   time.Duration // sum of all pauses
 }
 
 // load measures the requests of a provider.
@@ -54,7 +54,7 @@ func newRecorder(w *world, slot time.Duration) *recorder {
 		byReason: map[policy.Reason]float64{}, byCode: map[classify.Code]float64{},
 	}
 	r.out = Report{
-		Pipeline: w.sys.Pipeline, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances, Seed: w.Seed, Holds: []Hold{},
+		Pipeline: w.sys.Pipeline, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances, Seed: w.Seed, Pauses: []Pause{},
 		NotModelled: w.notModelled(),
 	}
 	for _, t := range w.sys.Tiers {
@@ -208,14 +208,14 @@ func (r *recorder) behind(now time.Duration, source, due float64) {
 }
 
 // mostHolds is how many pauses are listed one by one.
-const mostHolds = 20
+const mostPauses = 20
 
 // stood records that a gate pauses the pipeline.
 func (r *recorder) stood(now time.Duration, code, why string) {
-	r.paused, r.heldSince = true, now
-	r.out.HeldTimes++
-	if r.out.HeldTimes <= mostHolds {
-		r.out.Holds = append(r.out.Holds, Hold{At: InSeconds(now), Code: code, Reason: why})
+	r.paused, r.pausedSince = true, now
+	r.out.PausedTimes++
+	if r.out.PausedTimes <= mostPauses {
+		r.out.Pauses = append(r.out.Pauses, Pause{At: InSeconds(now), Code: code, Reason: why})
 	}
 }
 
@@ -226,12 +226,12 @@ func (r *recorder) released(now time.Duration, resumed bool, source float64) {
 		return
 	}
 	r.paused = false
-	r.heldFor += now - r.heldSince
-	if r.out.HeldTimes > mostHolds {
+	r.pausedFor += now - r.pausedSince
+	if r.out.PausedTimes > mostPauses {
 		return
 	}
-	h := &r.out.Holds[len(r.out.Holds)-1]
-	h.For, h.Resumed, h.InSource = InSeconds(now-r.heldSince), resumed, source
+	h := &r.out.Pauses[len(r.out.Pauses)-1]
+	h.For, h.Resumed, h.InSource = InSeconds(now-r.pausedSince), resumed, source
 	for _, n := range r.waiting {
 		h.InTiers += n
 	}

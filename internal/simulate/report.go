@@ -44,10 +44,10 @@ type Report struct {
 	PeakTransientShare float64 `json:"peak_transient_share"`
 	PeakDLQShare       float64 `json:"peak_dlq_share"`
 
-	// Holds lists the pauses by gates, the first twenty one by one; HeldTime is the sum of all.
-	Holds     []Hold  `json:"holds"`
-	HeldTimes int     `json:"held_times"`
-	HeldTime  Seconds `json:"held_seconds"`
+	// Pauses lists the pauses by gates, the first twenty one by one; PausedTime is the sum of all.
+	Pauses      []Pause `json:"pauses"`
+	PausedTimes int     `json:"paused_times"`
+	PausedTime  Seconds `json:"paused_seconds"`
 
 	// DrainTime is the time from the last arrival until nothing waits; nil if that did not happen.
 	DrainTime *Seconds   `json:"drain_seconds"`
@@ -80,8 +80,8 @@ type Share struct {
 	Records float64 `json:"records"`
 }
 
-// Hold is a pause of the pipeline by a gate.
-type Hold struct {
+// Pause is a pause of the pipeline by a gate.
+type Pause struct {
 	At      Seconds `json:"at_seconds"`
 	For     Seconds `json:"for_seconds"`
 	Code    string  `json:"code"`
@@ -143,9 +143,9 @@ type ProviderLoad struct {
 	PeakAt   Seconds `json:"peak_at_seconds"`
 	Limited  float64 `json:"rate_limited"` // requests that met its rate limit
 	Cached   float64 `json:"cached"`       // questions answered from the cache
-	// Held counts questions that were not sent, or failed while the provider was known to be down: the next provider was
-	// asked, or the record held. They used no attempt.
-	Held      float64 `json:"held"`
+	// Deferred counts questions that were not sent, or failed while the provider was known to be down: the next provider was
+	// asked, or the record deferred. They used no attempt.
+	Deferred  float64 `json:"deferred"`
 	Fallbacks float64 `json:"fallbacks"` // answers instead of an earlier provider
 	// OpenShare is the share of the whole time in which the first instance's circuit breaker was open.
 	OpenShare float64 `json:"breaker_open_share"`
@@ -168,9 +168,9 @@ func (r *recorder) report(end time.Duration, unfinished float64) Report {
 	}
 	w := r.w
 	out := r.out
-	out.Unfinished, out.HeldTime = unfinished, InSeconds(r.heldFor)
+	out.Unfinished, out.PausedTime = unfinished, InSeconds(r.pausedFor)
 	out.Lateness = Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1))}
-	if unfinished > 0 && (len(out.Holds) == 0 || out.Holds[len(out.Holds)-1].Resumed) {
+	if unfinished > 0 && (len(out.Pauses) == 0 || out.Pauses[len(out.Pauses)-1].Resumed) {
 		out.GaveUp = InSeconds(max(0, end-w.Duration.Std()))
 	}
 	out.PeakTransientShare, out.PeakDLQShare = r.shares()

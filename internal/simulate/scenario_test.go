@@ -124,7 +124,7 @@ expect: { `
 // The time for which gates pause the pipeline can be expected, too.
 func TestExpect_S1_8_heldTime(t *testing.T) {
 	t.Parallel()
-	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
+	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_paused_time: %s }"
 	for limit, ok := range map[string]bool{"1h": true, "0s": false} {
 		r := play(t, system(t, gated), fmt.Sprintf(text, limit))
 		expect.That(t, len(r.Expectations) == 1 && r.Expectations[0].OK == ok && (ok || strings.Contains(r.Expectations[0].Why, "max_transient_rate")), "at most %s: %+v", limit, r.Expectations)
@@ -150,8 +150,8 @@ expect: { max_drain_time: 8760h }
 func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	t.Parallel()
 	text := "rate: 30\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
-	open, held := play(t, system(t, place), text), play(t, system(t, guarded), text)
-	expect.That(t, open.DeadLettered >= 300 && held.DeadLettered == 0 && held.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
+	open, paused := play(t, system(t, place), text), play(t, system(t, guarded), text)
+	expect.That(t, open.DeadLettered >= 300 && paused.DeadLettered == 0 && paused.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, paused.DeadLettered, paused.Retries)
 }
 
 // Retry-After is obeyed: a limited provider is not asked again before that time.
@@ -345,32 +345,32 @@ func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"
 	r := play(t, system(t, gated), text)
-	must.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "transient_rate" && !r.Holds[0].Resumed && r.DrainTime == nil, "%+v, drain %v", r.Holds, r.DrainTime)
-	h := r.Holds[0]
+	must.That(t, len(r.Pauses) == 1 && r.Pauses[0].Code == "transient_rate" && !r.Pauses[0].Resumed && r.DrainTime == nil, "%+v, drain %v", r.Pauses, r.DrainTime)
+	h := r.Pauses[0]
 	waits := h.InSource + h.InTiers
 	expect.That(t, waits >= r.Unfinished*0.99 && h.InSource >= 50*float64(h.For)*0.8 && h.For+h.At >= 899, "%+v, %v unfinished", h, r.Unfinished)
 	again := play(t, system(t, gated), text+"resume_after: 5m\n")
-	expect.That(t, len(again.Holds) == 1 && again.Holds[0].Resumed && again.HeldTime >= 299 && again.HeldTime <= 301 && again.DrainTime != nil && again.Unfinished == 0,
-		"%+v, held for %v, unfinished %v", again.Holds, again.HeldTime, again.Unfinished)
+	expect.That(t, len(again.Pauses) == 1 && again.Pauses[0].Resumed && again.PausedTime >= 299 && again.PausedTime <= 301 && again.DrainTime != nil && again.Unfinished == 0,
+		"%+v, paused for %v, unfinished %v", again.Pauses, again.PausedTime, again.Unfinished)
 }
 
-// A code of hold_on pauses at the first failure, and causes no dead letter.
-func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
+// A code of pause_on pauses at the first failure, and causes no dead letter.
+func TestGate_S0_9_aListedCodePausesAtOnce(t *testing.T) {
 	t.Parallel()
 	cfg := must.Get(config.Parse("p.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_unauthorized] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, pause_on: [http_unauthorized] }
 `+place), nil))(t)
 	sys := system(t, place)
-	sys.Holds = cfg.Pipeline.Tolerance.Holds
+	sys.Holds = cfg.Pipeline.Tolerance.Pauses
 	r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]")
-	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_unauthorized" && r.Holds[0].At >= 59 && r.Holds[0].At <= 61 && r.DeadLettered <= 0.5, "%+v, %v dead", r.Holds, r.DeadLettered)
+	expect.That(t, len(r.Pauses) == 1 && r.Pauses[0].Code == "http_unauthorized" && r.Pauses[0].At >= 59 && r.Pauses[0].At <= 61 && r.DeadLettered <= 0.5, "%+v, %v dead", r.Pauses, r.DeadLettered)
 }
 
 // S3-3: a failure that a rule puts into the category io is retried once, then pauses the pipeline, and causes no dead
 // letter. Without the rule, the same failure uses its attempts and becomes a dead letter.
-func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
+func TestGate_S3_3_ioPausesAfterItsRetry(t *testing.T) {
 	t.Parallel()
 	const file = `pipeline:
   id: parcels
@@ -380,14 +380,14 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
 	played := func(rule string) Report {
 		cfg := must.Get(config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil))(t)
 		sys := system(t, place)
-		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Holds
+		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Pauses
 		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]")
 	}
 	r := played("{status: 507, class: retry_backoff, category: io}")
-	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_server_error" && r.Holds[0].At >= 61 && r.Holds[0].At <= 66 && r.DeadLettered <= 0 && r.Retries >= 50,
-		"%+v, %v dead, %v retries", r.Holds, r.DeadLettered, r.Retries)
+	expect.That(t, len(r.Pauses) == 1 && r.Pauses[0].Code == "http_server_error" && r.Pauses[0].At >= 61 && r.Pauses[0].At <= 66 && r.DeadLettered <= 0 && r.Retries >= 50,
+		"%+v, %v dead, %v retries", r.Pauses, r.DeadLettered, r.Retries)
 	r = played("{status: 507, class: permanent}")
-	expect.That(t, len(r.Holds) == 0 && r.DeadLettered >= 1000, "permanent: %+v, %v dead", r.Holds, r.DeadLettered)
+	expect.That(t, len(r.Pauses) == 0 && r.DeadLettered >= 1000, "permanent: %+v, %v dead", r.Pauses, r.DeadLettered)
 }
 
 // While the first provider is down, the second one answers: no record waits or becomes a dead letter.

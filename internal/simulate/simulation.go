@@ -51,18 +51,18 @@ type simulation struct {
 	queued    int  // over all instances
 	overdue   int
 	paused    bool // a gate has paused the pipeline
-	work      int  // events, and started records, held ones each time
+	work      int  // events, and started records, deferred ones each time
 }
 
 // instance is one consumer.
 type instance struct {
 	running        int
-	runnable       queue // from the source, and formerly held ones
+	runnable       queue // from the source, and formerly deferred ones
 	due            queue // from the tiers
 	favour         bool
 	dispatching    bool
 	providerStates []providerState // by provider
-	holds          []*holdList     // by step; nil: nothing is held
+	deferred       []*deferredList // by step; nil: nothing is deferred
 	gates          *gates.Gates
 }
 
@@ -84,7 +84,7 @@ func newSimulation(w *world) *simulation {
 		keys: map[int]*keyed{},
 	}
 	for range w.Instances {
-		in := &instance{providerStates: make([]providerState, len(w.providers)), holds: make([]*holdList, len(w.steps)), gates: gates.New(w.sys.Tolerance)}
+		in := &instance{providerStates: make([]providerState, len(w.providers)), deferred: make([]*deferredList, len(w.steps)), gates: gates.New(w.sys.Tolerance)}
 		for i, p := range w.providers {
 			l := &in.providerStates[i]
 			l.quota = enrich.NewQuotaLedger(w.sys.RetryAfterLimit, x.time)

@@ -181,7 +181,7 @@ type Service struct {
 	Rate        *config.Rate    // of one instance; nil if it has none
 	Cached      bool            // whether answers are kept
 	Breaker     *config.Breaker // nil if it has none
-	Pauses      bool            // whether a Retry-After holds every further request
+	Pauses      bool            // whether a Retry-After delays every further request
 }
 
 // NewSystem takes the rules from the configuration of a pipeline and of its engine.
@@ -202,7 +202,7 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 			MaxNullRate: 1, MaxTransientRate: tolerated.MaxTransientRate, MaxDeadLetterRate: tolerated.MaxDeadLetterRate,
 			Window: tolerated.Window.Std(), MinRecords: tolerated.MinRecords,
 		},
-		Holds: tolerated.Holds,
+		Holds: tolerated.Pauses,
 	}
 	for _, step := range cfg.Enrich {
 		s.Steps = append(s.Steps, newStep(step))

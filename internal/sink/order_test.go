@@ -154,7 +154,7 @@ func TestSink_S3_5_aRepeatIsDeferredWithTheRest(t *testing.T) {
 	defer b.execAfter("alter table gone rename to parcels_switchback")
 	b.table.Store(nil)
 	_, err := b.Repeated(t.Context(), &Repeat{Key: []byte("k"), Version: header.Version{Offset: 2}, ContentHash: "A"})
-	wantHold(t, err, Dependency, "parcels_switchback")
+	wantDeferral(t, err, Dependency, "parcels_switchback")
 }
 
 // rows returns n new rows of consecutive keys.

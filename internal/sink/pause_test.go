@@ -22,10 +22,10 @@ import (
 const shortCooldown = ", timeout: 8s, breaker: {preset: standard, cooldown: 100ms, successes: 1}"
 
 // wantHold checks that a record waits for a dependency.
-func wantHold(t *testing.T, err error, dependency, want string) {
+func wantDeferral(t *testing.T, err error, dependency, want string) {
 	t.Helper()
-	held, is := errors.AsType[*retrytopics.UnavailableError](err)
-	check.That(t, is && held.Dependency == dependency && strings.Contains(err.Error(), want), "got %v, want a hold for %s with %q", err, dependency, want)
+	deferred, is := errors.AsType[*retrytopics.UnavailableError](err)
+	check.That(t, is && deferred.Dependency == dependency && strings.Contains(err.Error(), want), "got %v, want it deferred for %s with %q", err, dependency, want)
 }
 
 // untilWritten repeats the write, like the engine's probes. Every failure must be a hold.
@@ -33,7 +33,7 @@ func (b *fixture) untilWritten(what string, rows ...*Row) {
 	b.t.Helper()
 	eventually.Until(b.t.Context(), b.t, what, func() (bool, string) {
 		err := b.write(rows...)
-		must.That(b.t, err == nil || isHeld(err), "%s: %v", what, err)
+		must.That(b.t, err == nil || isDeferral(err), "%s: %v", what, err)
 		return err == nil, fmt.Sprint(err)
 	})
 }
@@ -80,7 +80,7 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 			after := b.row("a", 0, 2, `{"name":"after"}`, point)
 			b.wantPaused(c.want, after)
 			before := b.Status().Batches
-			wantHold(t, b.write(after), Dependency, "")
+			wantDeferral(t, b.write(after), Dependency, "")
 			attempts := b.Status().Batches - before
 			check.That(t, attempts <= 1, "%d statements while everything waits", attempts)
 			b.exec(statements.Replace(c.fix))
@@ -96,10 +96,10 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 func (b *fixture) wantPaused(want string, r *Row) {
 	b.t.Helper()
 	err := b.write(r)
-	if err != nil && !isHeld(err) && classify.Of(err).Transient() {
+	if err != nil && !isDeferral(err) && classify.Of(err).Transient() {
 		err = b.write(r)
 	}
-	wantHold(b.t, err, Dependency, want)
+	wantDeferral(b.t, err, Dependency, want)
 }
 
 func raiseTrigger(state string) string {
@@ -136,7 +136,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 		must.Do(t, write())
 		eventually.Until(t.Context(), t, what, func() (bool, string) {
 			err := b.write(after)
-			must.That(t, isHeld(err), "%s: %v", what, err)
+			must.That(t, isDeferral(err), "%s: %v", what, err)
 			return strings.Contains(err.Error(), "sink.postgis.dsn"), err.Error()
 		})
 	}
@@ -164,7 +164,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 			unfit := b.row("unfit", 0, 3, c.properties, c.geometry)
 			answers := b.writeBatch(b.row("a", 0, 2, `{"name":"x"}`, point), unfit, b.row("c", 0, 4, `{"area":null}`, point))
 			check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
-			wantHold(t, answers[1], c.dependency, c.want)
+			wantDeferral(t, answers[1], c.dependency, c.want)
 			check.That(t, b.Status().Circuit == breaker.StateClosed, "the breaker is %s", b.Status().Circuit)
 			b.exec(c.fix)
 			b.untilWritten("the write", unfit)
@@ -234,12 +234,12 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		answers := b.writeBatch(b.row("a", 0, 1, `{"name":"x"}`, point), b.row("b", 0, 2, `{"name":"secret"}`, point), b.row("c", 0, 3, `{"name":"x"}`, point))
 		check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
 		f := classify.Of(answers[1])
-		check.That(t, !isHeld(answers[1]) && f.Code == classify.CodeDBAccess, "the forbidden row: %v", answers[1])
+		check.That(t, !isDeferral(answers[1]) && f.Code == classify.CodeDBAccess, "the forbidden row: %v", answers[1])
 		alone := b.row("d", 0, 4, `{"name":"secret"}`, point)
-		wantHold(t, b.write(alone), Dependency, "row-level security") // no record has passed since
+		wantDeferral(t, b.write(alone), Dependency, "row-level security") // no record has passed since
 		b.must(b.row("e", 0, 5, `{"name":"x"}`, point))
 		err := b.write(alone)
-		check.That(t, !isHeld(err) && classify.Of(err).Code == classify.CodeDBAccess, "once another has passed: %v", err)
+		check.That(t, !isDeferral(err) && classify.Of(err).Code == classify.CodeDBAccess, "once another has passed: %v", err)
 	})
 	t.Run("a trigger", func(t *testing.T) {
 		b := parallelFixture(t, shortCooldown)
@@ -253,7 +253,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		statements := b.Status().Batches
 		for range 3 {
 			for i, err := range b.writeBatch(rows...) {
-				must.That(t, isHeld(err), "record %d is not deferred: %v", i, err)
+				must.That(t, isDeferral(err), "record %d is not deferred: %v", i, err)
 			}
 		}
 		n := b.Status().Batches - statements

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Dependency is the name by which records are held while the database is down.
+// Dependency is the name by which records are deferred while the database is down.
 const Dependency = "sink"
 
 // Sink is one table. Its methods are safe for concurrent use.

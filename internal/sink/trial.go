@@ -159,7 +159,7 @@ func (t *trial) verdict(f failure) error {
 
 // divides reports whether a smaller batch may avoid such a failure.
 func (s *Sink) divides(err error) bool {
-	if isHeld(err) {
+	if isDeferral(err) {
 		return false
 	}
 	f := s.classify(err)
@@ -170,7 +170,7 @@ func (s *Sink) divides(err error) bool {
 func (s *Sink) slow(err error) bool { return s.classify(err).Code == classify.CodeTimeout }
 
 // blames reports whether a failure is about to become the record's own.
-func (s *Sink) blames(err error) bool { return !isHeld(err) && !s.classify(err).Transient() }
+func (s *Sink) blames(err error) bool { return !isDeferral(err) && !s.classify(err).Transient() }
 
 // vague reports whether a failure may be the table's as well as the record's: an unlisted code, an internal error, a
 // privilege, or a missing name, such as one in a trigger.
@@ -220,13 +220,13 @@ func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
 	return s.breaker.Leave(ctx, pass, end, err)
 }
 
-// deferred converts a lack of the table to a hold of the record. Records that do not need what is missing continue.
+// deferred converts a lack of the table to an UnavailableError of the record. Records that do not need what is missing continue.
 func (s *Sink) deferred(err error) error {
 	if isClaim(err) {
 		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way
 	}
 	lack, is := errors.AsType[*lackError](err)
-	if !is || isHeld(err) {
+	if !is || isDeferral(err) {
 		return err
 	}
 	s.lacks.warn(lack)
@@ -241,15 +241,15 @@ func (s *Sink) doubted(err error) error {
 	} else {
 		wait = s.cooldown
 	}
-	if isHeld(err) {
+	if isDeferral(err) {
 		return err
 	}
-	return s.breaker.Hold(wait, err)
+	return s.breaker.Defer(wait, err)
 }
 
-func isHeld(err error) bool {
-	_, held := errors.AsType[*retrytopics.UnavailableError](err)
-	return held
+func isDeferral(err error) bool {
+	_, is := errors.AsType[*retrytopics.UnavailableError](err)
+	return is
 }
 
 // mostSuspects limits the memory. A forgotten suspect waits once more.

@@ -23,11 +23,11 @@ const (
 
 // The metrics that are read. See docs/metrics.md.
 const (
-	metricHeld        = "switchback_pipeline_paused"
-	metricHeldRecords = "switchback_held_records"
-	metricCircuit     = "switchback_circuit_open"
-	metricProvider    = "switchback_provider_circuit"
-	metricBuild       = "switchback_build_info"
+	metricPaused   = "switchback_pipeline_paused"
+	metricDeferred = "switchback_deferred_records"
+	metricCircuit  = "switchback_circuit_open"
+	metricProvider = "switchback_provider_circuit"
+	metricBuild    = "switchback_build_info"
 )
 
 // cause returns the error of a connection without its address.
@@ -50,8 +50,8 @@ func Ask(ctx context.Context, address, pipeline string) Instance {
 	if i.Error = notOf(pipeline, families[metricBuild].GetMetric()); i.Error != "" {
 		return i
 	}
-	for _, m := range families[metricHeld].GetMetric() {
-		i.Held = i.Held || m.GetGauge().GetValue() > 0
+	for _, m := range families[metricPaused].GetMetric() {
+		i.Paused = i.Paused || m.GetGauge().GetValue() > 0
 	}
 	found := map[string]*Dependency{}
 	of := func(name string) *Dependency {
@@ -60,8 +60,8 @@ func Ask(ctx context.Context, address, pipeline string) Instance {
 		}
 		return found[name]
 	}
-	for _, m := range families[metricHeldRecords].GetMetric() {
-		of(label(m, "dependency")).HeldRecords = int64(m.GetGauge().GetValue())
+	for _, m := range families[metricDeferred].GetMetric() {
+		of(label(m, "dependency")).Deferred = int64(m.GetGauge().GetValue())
 	}
 	for _, m := range families[metricCircuit].GetMetric() {
 		of(label(m, "dependency")).CircuitOpen = m.GetGauge().GetValue() > 0

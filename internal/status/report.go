@@ -91,7 +91,7 @@ type Tier struct {
 type Instance struct {
 	Metrics      string       `json:"metrics"`         // its address
 	Error        string       `json:"error,omitempty"` // why it reports nothing about the pipeline
-	Held         bool         `json:"held"`
+	Paused       bool         `json:"paused"`
 	Dependencies []Dependency `json:"dependencies"`
 }
 
@@ -100,7 +100,7 @@ type Dependency struct {
 	Name        string `json:"name"`
 	CircuitOpen bool   `json:"circuit_open"`
 	HalfOpen    bool   `json:"half_open,omitempty"` // single requests probe
-	HeldRecords int64  `json:"held_records"`
+	Deferred    int64  `json:"deferred_records"`
 }
 
 func orderOf(s control.State) Order {

@@ -96,7 +96,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	cfg, admin := newBroker(t)
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, ofPipeline("parcels"), "# TYPE switchback_pipeline_paused gauge\nswitchback_pipeline_paused 1\n",
-			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
+			"# TYPE switchback_deferred_records gauge\nswitchback_deferred_records{dependency=\"place\"} 40\n",
 			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n",
 			"# TYPE switchback_provider_circuit gauge\nswitchback_provider_circuit{step=\"zone\",provider=\"backup\",state=\"half_open\"} 1\n")
 	}))
@@ -106,7 +106,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	address := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	view := control.View{
-		Pipeline: control.State{Phase: control.Held, Code: control.CodeNullRate, Reason: "owner", By: "consumer a", At: at},
+		Pipeline: control.State{Phase: control.Paused, Code: control.CodeNullRate, Reason: "owner", By: "consumer a", At: at},
 		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
 	}
 	r := must.Get(status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, deadLetters{}))(t)
@@ -116,7 +116,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}, {Topic: "parcels.retry-9s", Waiting: 2, Former: true, Unread: true}}; !reflect.DeepEqual(r.Tiers, want) {
 		t.Errorf("tiers %+v", r.Tiers)
 	}
-	if want := []status.Dependency{{"place", true, false, 40}, {"zone", false, false, 0}, {"zone/backup", false, true, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
+	if want := []status.Dependency{{"place", true, false, 40}, {"zone", false, false, 0}, {"zone/backup", false, true, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Paused {
 		t.Errorf("instance %+v", r.Instances[0])
 	}
 	expect.That(t, r.Instances[1].Error != "", "an instance that answers 404: %+v", r.Instances[1])
@@ -164,10 +164,10 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.metrics) }))
 			defer server.Close()
 			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")}, deadLetters{})
-			expect.That(t, err == nil && strings.Contains(r.Instances[0].Error, c.says) && !r.Instances[0].Held, "%+v, %v", r.Instances, err)
+			expect.That(t, err == nil && strings.Contains(r.Instances[0].Error, c.says) && !r.Instances[0].Paused, "%+v, %v", r.Instances, err)
 			var text bytes.Buffer
 			err = r.Text(&text)
-			expect.That(t, err == nil && strings.Contains(text.String(), c.says) && !strings.Contains(text.String(), "nothing is held"), "%v\n%s", err, text.String())
+			expect.That(t, err == nil && strings.Contains(text.String(), c.says) && !strings.Contains(text.String(), "nothing is deferred"), "%v\n%s", err, text.String())
 		})
 	}
 }

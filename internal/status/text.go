@@ -120,7 +120,7 @@ func (i Instance) text(w io.Writer) {
 	case i.Error != "":
 		fmt.Fprintf(w, "%s\t%s\n", i.Metrics, i.Error)
 	case len(i.Dependencies) == 0:
-		fmt.Fprintf(w, "%s\tno circuit breaker, and nothing is held\n", i.Metrics)
+		fmt.Fprintf(w, "%s\tno circuit breaker, and nothing is deferred\n", i.Metrics)
 	}
 	for _, d := range i.Dependencies {
 		circuit := "closed"
@@ -130,7 +130,7 @@ func (i Instance) text(w io.Writer) {
 		if d.HalfOpen {
 			circuit = "half-open"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", i.Metrics, d.Name, circuit, d.HeldRecords)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", i.Metrics, d.Name, circuit, d.Deferred)
 	}
 }
 

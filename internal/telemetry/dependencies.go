@@ -32,7 +32,7 @@ func NewDependencyCollector(providers func() []enrich.Status, sinks func() []sin
 	}
 	return &dependencyCollector{
 		status: providers, sinks: sinks,
-		requests:  desc("switchback_provider_requests_total", "Requests to a provider of a remote step, by outcome: answered, cached, passing (failed transiently), refused (failed permanently) or held (not sent, or failed while the provider was known to be down).", "outcome"),
+		requests:  desc("switchback_provider_requests_total", "Requests to a provider of a remote step, by outcome: answered, cached, passing (failed transiently), refused (failed permanently) or deferred (not sent, or failed while the provider was known to be down).", "outcome"),
 		fallbacks: desc("switchback_provider_fallbacks_total", "Requests that this provider answered in place of an earlier provider of the step."),
 		duration:  desc("switchback_provider_request_duration_seconds", "Seconds that the requests sent to a provider took."),
 		circuit:   desc("switchback_provider_circuit", "1 for the current state of the provider's circuit breaker (none, closed, open or half_open), 0 for the other states.", "state"),
@@ -96,7 +96,7 @@ func open(c breaker.State) float64 {
 	return 1
 }
 
-// dependency returns the name by which records are held for a provider. The name is that of the step, followed by that
+// dependency returns the name by which records are deferred for a provider. The name is that of the step, followed by that
 // of the provider if the step has several providers.
 func dependency(s enrich.Status) string {
 	if s.Provider == s.Step {

@@ -19,7 +19,7 @@ type statsCollector struct {
 	waiting    *prometheus.Desc
 	overdue    *prometheus.Desc
 	nextDue    *prometheus.Desc
-	held       *prometheus.Desc
+	deferred   *prometheus.Desc
 	skew       *prometheus.Desc
 	lost       *prometheus.Desc
 	paused     *prometheus.Desc
@@ -41,7 +41,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		lagTime:    desc("switchback_lag_seconds", "Age in seconds of the oldest source record that is not finished, in the partitions of this instance. 0 if there is none."),
 		waiting:    desc("switchback_tier_waiting_records", "Records that wait in a retry topic, in the partitions of this instance, by retry topic.", "tier"),
 		overdue:    desc("switchback_tier_overdue_seconds", "Seconds since the due time of the most overdue record, by retry topic. 0 if no record is overdue.", "tier"),
-		held:       desc("switchback_held_records", "Records that are deferred in memory while a dependency is unavailable, by dependency.", "dependency"),
+		deferred:   desc("switchback_deferred_records", "Records that are deferred in memory while a dependency is unavailable, by dependency.", "dependency"),
 		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp was more than one second in the future when this instance consumed them."),
 		lost:       desc("switchback_lost_to_retention_records_total", "Records that were deleted before they were consumed, by topic. The number is an upper bound.", "topic"),
 		paused:     desc("switchback_pipeline_paused", "1 while the pipeline is paused by an operator or an error threshold, 0 otherwise."),
@@ -57,7 +57,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.paused, c.blocked, c.stuck, c.unproven,
+		c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.deferred, c.skew, c.lost, c.paused, c.blocked, c.stuck, c.unproven,
 		c.versions, c.forgotten,
 	} {
 		ch <- d
@@ -93,8 +93,8 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, doubt := range retrytopics.Doubts() {
 		ch <- prometheus.MustNewConstMetric(c.unproven, prometheus.CounterValue, float64(s.Doubts[doubt]), string(doubt))
 	}
-	for _, h := range s.Held {
-		gauge(c.held, float64(h.Records), h.Dependency)
+	for _, h := range s.Deferred {
+		gauge(c.deferred, float64(h.Records), h.Dependency)
 	}
 	for _, t := range s.Tiers {
 		gauge(c.waiting, float64(t.Waiting), t.Topic)

@@ -104,7 +104,7 @@ func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
 func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
 	collector := telemetry.NewDependencyCollector(func() []enrich.Status {
 		return []enrich.Status{
-			{Step: "place", Provider: "main", Circuit: breaker.StateOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond, Advised: 2},
+			{Step: "place", Provider: "main", Circuit: breaker.StateOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeDeferred: 7}, Sent: 3, Took: 1500 * time.Millisecond, Advised: 2},
 			{Step: "zone", Provider: "zone", Circuit: breaker.StateClosed},
 			{Step: "place", Provider: "mirror", Circuit: breaker.StateNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
 		}

@@ -29,7 +29,7 @@ func Reject(err error) error { return classify.WithClass(classify.Permanent, err
 // fetches no more from Kafka than it can hold. A record that fails although others got through while it waited has
 // failed by itself: that counts as an attempt (see Asked and docs/decisions/0006).
 type UnavailableError struct {
-	Dependency string    // what is down; records are held and probed per dependency
+	Dependency string    // what is down; records are deferred and probed per dependency
 	RetryAt    time.Time // when one record may probe
 	Err        error     // optional cause
 	Asked      bool      // the dependency was asked for this very record, and Err is its answer
@@ -37,7 +37,7 @@ type UnavailableError struct {
 
 // Error names the dependency and the time of the next probe.
 func (e *UnavailableError) Error() string {
-	text := fmt.Sprintf("%s is held back: nothing is tried until %s", e.Dependency, header.FormatTime(e.RetryAt))
+	text := fmt.Sprintf("%s is unavailable: nothing is tried until %s", e.Dependency, header.FormatTime(e.RetryAt))
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

@@ -67,14 +67,14 @@ type Loss struct {
 	Records   int64 // upper bound: transaction markers and records removed by compaction count too
 }
 
-// Hooks are functions for metrics and logs. They change nothing, except that OnFailure may call Hold of the engine.
+// Hooks are functions for metrics and logs. They change nothing, except that OnFailure may call Pause of the engine.
 type Hooks struct {
 	// OnCommit is called with the events of each committed transaction, from one goroutine; it must not block long. Only
 	// these events have happened: an attempt whose transaction is aborted is repeated. An event that is kept beyond the
 	// call keeps its record in memory.
 	OnCommit func([]*Event)
 	// OnFailure is called with each failed attempt before it counts, from many goroutines; it must not block long. It
-	// may call Hold of the engine, which undoes the attempt. Defaults to none.
+	// may call Pause of the engine, which undoes the attempt. Defaults to none.
 	OnFailure func(*Event)
 	// OnTransaction is called with the duration of each transaction and whether it was committed. Defaults to none.
 	OnTransaction func(took time.Duration, committed bool)

@@ -59,7 +59,7 @@
 //   - One key at a time: records of a key are handled one after another. [Ordering] sets what happens while one of them
 //     waits: later ones overtake it, overtake it without ever being undone by it, or wait behind it.
 //   - An outage is not a data error: a handler that returns an [UnavailableError] uses no attempt, and no record goes to
-//     the DLQ because of it. Hold of the engine does the same for all records until Resume.
+//     the DLQ because of it. Pause of the engine does the same for all records until Resume.
 //   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record. All context
 //     is in control headers, as text.
 //

@@ -16,18 +16,18 @@ type Stats struct {
 	Lag         int64            // unfinished records of the source
 	LagTime     time.Duration    // age of the oldest of them; 0 if there is none
 	Tiers       []TierStats      // in the order of the configuration, then the former ones
-	Held        []HoldStats      // dependencies that are down, by name
+	Deferred    []DeferredStats  // dependencies that are down, by name
 	Stuck       []StuckStats     // handlers that run on after their time
 	Blocked     Blocked          // why nothing is committed; zero if commits work
 	Lost        map[string]int64 // upper bound of the records that were deleted before they were consumed, by topic; see Loss
 	ClockSkew   int64            // accepted records whose timestamp lay more than a second in the future
 	Doubts      map[Doubt]int64  // accepted records whose replay headers were not believed
 	Versions    VersionStats     // newest versions of keys
-	Paused      string           // why the engine is paused, see Hold of the engine; empty if it is not
+	Paused      string           // why the engine is paused, see Pause of the engine; empty if it is not
 }
 
-// HoldStats is what waits for a dependency that is down. See UnavailableError.
-type HoldStats struct {
+// DeferredStats is what waits for a dependency that is down. See UnavailableError.
+type DeferredStats struct {
 	Dependency string
 	Records    int64     // in memory
 	RetryAt    time.Time // when one of them probes

@@ -14,7 +14,7 @@ func outage() Kind {
 		Name: "outage", Weight: 4,
 		Redoes: func(f plan.Fault) int { return 2 + int(f.For/world.ProbeAfter) },
 		Draw:   func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{For: upTo(r, 40*time.Second)} },
-		Strike: func(w *world.World, f plan.Fault) { w.Break(world.DownHeld, f.For) },
+		Strike: func(w *world.World, f plan.Fault) { w.Break(world.DownDeferred, f.For) },
 	}
 }
 
@@ -39,7 +39,7 @@ func pauseInstance() Kind {
 				return
 			}
 			w.Tell("%s stands still for %s", in.Name, f.For)
-			engine.Hold("an operator says so")
+			engine.Pause("an operator says so")
 			w.Wait(f.For)
 			engine.Resume()
 		},

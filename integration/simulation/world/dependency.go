@@ -8,8 +8,8 @@ import (
 
 // Ways in which a dependency of all handlers can fail.
 const (
-	DownHeld  = "held"  // a circuit breaker is open
-	DownFails = "fails" // each attempt fails transiently
+	DownDeferred = "deferred" // a circuit breaker is open
+	DownFails    = "fails"    // each attempt fails transiently
 )
 
 // ProbeAfter is the time for which an open breaker lets no request pass.
@@ -35,7 +35,7 @@ func (w *World) outage(in *Instance) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.down[DownHeld] > 0:
+	case w.down[DownDeferred] > 0:
 		return &retrytopics.UnavailableError{Dependency: "places", RetryAt: in.now().Add(ProbeAfter)}
 	case w.down[DownFails] > 0:
 		return unavailable(0)

@@ -8,7 +8,7 @@
 // cannot go on, for example when the broker expelled it, and the next one begins with what is committed. Run returns
 // only if a person must act, and the errors of this package tell the most frequent reasons apart.
 //
-// Hold pauses all records until Resume. Stats, Blocked and Ready say how the engine is doing. PlanAdoption and Adopt
+// Pause pauses all records until Resume. Stats, Blocked and Ready say how the engine is doing. PlanAdoption and Adopt
 // make the engine's memory belong to topics that were deleted and re-created.
 //
 // The package decides nothing about a record: retrytopics/internal/attempt does. It does not poll and does not commit:

@@ -9,11 +9,11 @@ import (
 // A pause is ordered from outside, for all records, and ends by an order from outside: an operator or a rate gate stops
 // everything. An UnavailableError is the opposite: it concerns one dependency and ends by itself.
 
-// Hold pauses the engine, now or from the start of its next run: it accepts no records from the source and the tiers and
+// Pause pauses the engine, now or from the start of its next run: it accepts no records from the source and the tiers and
 // begins no attempt. Running attempts finish. A successful one is committed; a failed one is put back and does not
 // count, so neither the record's attempts nor the DLQ change. The instance stays in its group and keeps its partitions.
-// Stats has the reason; a second Hold replaces it. An empty reason is "held".
-func (e *Engine) Hold(reason string) { e.setPaused(cmp.Or(reason, "held")) }
+// Stats has the reason; a second Pause replaces it. An empty reason is "paused".
+func (e *Engine) Pause(reason string) { e.setPaused(cmp.Or(reason, "paused")) }
 
 // Resume ends the pause. Records that were put back run first.
 func (e *Engine) Resume() { e.setPaused("") }

@@ -20,7 +20,7 @@ type Policies struct {
 }
 
 // once is the number of attempts for failures of the categories io and memory: they are retried once, and then need a
-// person (S3-3, S4-3). To stop everything else meanwhile, call Engine.Hold from Hooks.OnFailure, whose event says that
+// person (S3-3, S4-3). To stop everything else meanwhile, call Engine.Pause from Hooks.OnFailure, whose event says that
 // the attempts are used up.
 const once = 2
 

@@ -38,7 +38,7 @@ func (a *Shared) NewWorker(counts func(*schedule.Task, schedule.Outage) bool) *W
 
 // Attempt runs the handler once, and writes what came of it into t.Done. It returns an UnavailableError if a dependency
 // was down and no attempt was made, and undone=true if the result must be discarded.
-func (w *Worker) Attempt(ctx context.Context, t *Task) (held *retrytopics.UnavailableError, undone bool) {
+func (w *Worker) Attempt(ctx context.Context, t *Task) (deferred *retrytopics.UnavailableError, undone bool) {
 	event := &t.Event
 	started := w.Now()
 	w.Caller.Begin(&t.Record.Source)
@@ -57,8 +57,8 @@ func (w *Worker) Attempt(ctx context.Context, t *Task) (held *retrytopics.Unavai
 	if turn.waits {
 		event.Decision, before.Order = turn.decision, turn.order
 	} else {
-		if held := w.handled(ctx, t, turn.refused, &before); held != nil {
-			return held, false
+		if deferred := w.handled(ctx, t, turn.refused, &before); deferred != nil {
+			return deferred, false
 		}
 		if w.undone(ctx, event) {
 			return nil, true
@@ -77,12 +77,12 @@ func (w *Worker) handled(ctx context.Context, t *Task, refused error, before *me
 	}
 	var err error
 	*result, err = w.answer(ctx, t, refused)
-	if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok {
-		met := OutageOf(held)
-		if held.Err == nil || !w.counts(&t.Task, met) {
-			return held
+	if deferred, ok := errors.AsType[*retrytopics.UnavailableError](err); ok {
+		met := OutageOf(deferred)
+		if deferred.Err == nil || !w.counts(&t.Task, met) {
+			return deferred
 		}
-		t.Down, err = &met, held.Err
+		t.Down, err = &met, deferred.Err
 	}
 	event.At = w.Now()
 	event.Took = event.At.Sub(started)
@@ -264,12 +264,12 @@ func (a *Shared) undone(ctx context.Context, event *retrytopics.Event) bool {
 	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
 		return false
 	}
-	held := a.PausedFor() != ""
+	deferred := a.PausedFor() != ""
 	for _, dead := range event.Dead {
 		a.cfg.Hooks.OnFailure(dead)
 	}
 	if event.Failure != nil {
 		a.cfg.Hooks.OnFailure(event)
 	}
-	return held || a.PausedFor() != ""
+	return deferred || a.PausedFor() != ""
 }

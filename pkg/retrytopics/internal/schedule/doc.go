@@ -3,7 +3,7 @@
 //	Add ──▶ waits until due ──▶ waits for room ──▶ runnable ──▶ Next ──▶ attempt ──▶ Exchange ──▶ Harvest
 //	                            (see gate)        ▲  ▲                  │
 //	                                              │  └── PutBack ◀──────┤ the attempt does not count
-//	                                              └── probe ◀─── Hold ◀─┘ a dependency is down
+//	                                              └── probe ◀── Defer ◀─┘ a dependency is down
 //
 // A Scheduler starts a record at its time and never earlier. It starts one record of a key at a time, in the order in
 // which they became runnable, and records of different keys concurrently. It bounds three things: the bytes of running

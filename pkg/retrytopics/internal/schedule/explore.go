@@ -7,7 +7,7 @@ import (
 // The tests that explore every interleaving of an engine step through a scheduler by hand: they see what may run next,
 // choose it, and go on from copies. Nothing else needs this file.
 
-// State is what a scheduler holds. No task runs or is held for a dependency.
+// State is what a scheduler holds. No task runs or is deferred for a dependency.
 type State struct {
 	Source, Retry  []Record // runnable ones, in their order
 	Waiting, Ready []*Task  // Waiting begins with the one that is due next

@@ -7,13 +7,13 @@ import (
 
 // Outage is a dependency that is down, as an attempt met it.
 type Outage struct {
-	Dependency string    // tasks are held and probed per dependency
+	Dependency string    // tasks are deferred and probed per dependency
 	RetryAt    time.Time // when one task may probe
 	Asked      bool      // the dependency was asked for this very record, and failed
 }
 
-// hold has the tasks that wait for one dependency.
-type hold struct {
+// deferral has the tasks that wait for one dependency.
+type deferral struct {
 	until   time.Time
 	fresh   []*Task // never failed, the oldest first
 	failed  []*Task // failed, longest ago first
@@ -30,7 +30,7 @@ type since struct {
 
 // turn takes the task that probes next. Tasks that never failed come first, alternately the oldest and the newest: so a
 // good record probes soon, both behind many bad ones and before them. The mutex is held.
-func (h *hold) turn() (t *Task) {
+func (h *deferral) turn() (t *Task) {
 	switch {
 	case len(h.fresh) == 0:
 		t, h.failed = h.failed[0], h.failed[1:]
@@ -45,10 +45,10 @@ func (h *hold) turn() (t *Task) {
 	return t
 }
 
-func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
+func (h *deferral) waiting() int { return len(h.fresh) + len(h.failed) }
 
-// Hold keeps a task that met an outage until the dependency is back. It keeps its key, so order holds.
-func (s *Scheduler) Hold(t *Task, o Outage) {
+// Defer keeps a task that met an outage until the dependency is back. It keeps its key, so order holds.
+func (s *Scheduler) Defer(t *Task, o Outage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop(t)
@@ -56,10 +56,10 @@ func (s *Scheduler) Hold(t *Task, o Outage) {
 		return
 	}
 	s.probed(t, &o)
-	h := s.holds[o.Dependency]
+	h := s.deferrals[o.Dependency]
 	if h == nil {
-		h = &hold{}
-		s.holds[o.Dependency] = h
+		h = &deferral{}
+		s.deferrals[o.Dependency] = h
 	}
 	h.later(o.RetryAt)
 	if t.waits == nil || t.waits.dependency != o.Dependency {
@@ -73,7 +73,7 @@ func (s *Scheduler) Hold(t *Task, o Outage) {
 	s.arm(s.cfg.Now())
 }
 
-func (h *hold) later(at time.Time) {
+func (h *deferral) later(at time.Time) {
 	if at.After(h.until) {
 		h.until = at
 	}
@@ -91,7 +91,7 @@ func (s *Scheduler) Counts(t *Task, o Outage) bool {
 // probed handles the return of a task. If it was the probe of a dependency and did not meet its outage again, the tasks
 // that wait for the dependency are released. The mutex is held.
 func (s *Scheduler) probed(t *Task, again *Outage) {
-	for name, h := range s.holds {
+	for name, h := range s.deferrals {
 		if h.probing != t {
 			continue
 		}
@@ -101,24 +101,24 @@ func (s *Scheduler) probed(t *Task, again *Outage) {
 			continue
 		}
 		s.passes[name]++
-		for _, held := range h.fresh {
-			s.source.push(held.queued())
+		for _, deferred := range h.fresh {
+			s.source.push(deferred.queued())
 		}
-		for _, held := range h.failed {
-			s.source.push(held.queued())
+		for _, deferred := range h.failed {
+			s.source.push(deferred.queued())
 		}
-		delete(s.holds, name)
+		delete(s.deferrals, name)
 		s.wakeWorker()
 	}
 }
 
 // probe lets one record try each dependency whose time has come. The mutex is held.
 func (s *Scheduler) probe(now time.Time) {
-	for name, h := range s.holds {
+	for name, h := range s.deferrals {
 		switch {
 		case h.probing != nil || h.until.After(now):
 		case h.waiting() == 0:
-			delete(s.holds, name)
+			delete(s.deferrals, name)
 		default:
 			h.probing = h.turn()
 			s.source.push(h.probing.queued())
@@ -129,7 +129,7 @@ func (s *Scheduler) probe(now time.Time) {
 
 // nextProbe returns the earliest time at which a dependency may be probed. The mutex is held.
 func (s *Scheduler) nextProbe() (at time.Time, ok bool) {
-	for _, h := range s.holds {
+	for _, h := range s.deferrals {
 		if h.probing == nil && (!ok || h.until.Before(at)) {
 			at, ok = h.until, true
 		}
@@ -137,15 +137,15 @@ func (s *Scheduler) nextProbe() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// dropHeld drops the held tasks of revoked partitions. The mutex is held.
-func (s *Scheduler) dropHeld(dropped func(*Task) bool) {
-	for name, h := range s.holds {
+// dropDeferred drops the deferred tasks of revoked partitions. The mutex is held.
+func (s *Scheduler) dropDeferred(dropped func(*Task) bool) {
+	for name, h := range s.deferrals {
 		h.fresh, h.failed = slices.DeleteFunc(h.fresh, dropped), slices.DeleteFunc(h.failed, dropped)
 		if h.probing != nil && dropped(h.probing) {
 			h.probing = nil
 		}
 		if h.waiting() == 0 && h.probing == nil {
-			delete(s.holds, name)
+			delete(s.deferrals, name)
 		}
 	}
 }

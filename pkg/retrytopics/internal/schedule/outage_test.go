@@ -25,11 +25,11 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 		const cooldown = 30 * time.Second
 		begin := time.Now()
 		for range 50 {
-			s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: begin.Add(cooldown)})
+			s.Defer(s.Next(), Outage{Dependency: "places", RetryAt: begin.Add(cooldown)})
 		}
 		probes := 0
 		for time.Since(begin) < 10*time.Minute {
-			s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
+			s.Defer(s.Next(), Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
 			probes++
 		}
 		expect.That(t, probes == 20, "%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
@@ -38,7 +38,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 			s.Finish(s.Next())
 		}
 		got := s.Harvest()
-		expect.That(t, len(got) == 50 && len(s.holds) == 0, "%d of 50 finished, %d dependencies held", len(got), len(s.holds))
+		expect.That(t, len(got) == 50 && len(s.deferrals) == 0, "%d of 50 finished, %d dependencies down", len(got), len(s.deferrals))
 	})
 }
 
@@ -79,7 +79,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 }
 
 // If the record that probes a dependency moves to another instance, another record probes. Otherwise nothing would wake
-// the held records.
+// the deferred records.
 func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 		gone, stays := partitionOf(t, Source), partitionOf(t, Source)
 		s.Add(given(taskAt(gone, 0), taskAt(stays, 0)))
 		for range 2 {
-			s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
+			s.Defer(s.Next(), Outage{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
 		}
 		probe := s.Next()
 		must.That(t, probe.Partition == gone, "the other partition probes first")
@@ -118,7 +118,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				s.Add(given(tasks...))
 				begin := time.Now()
 				for range bad + 1 {
-					s.Hold(s.Next(), Outage{Dependency: "places", RetryAt: begin.Add(cooldown)})
+					s.Defer(s.Next(), Outage{Dependency: "places", RetryAt: begin.Add(cooldown)})
 				}
 				for {
 					asked := s.Next()
@@ -128,7 +128,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 						s.Finish(asked)
 						break
 					}
-					s.Hold(asked, failure)
+					s.Defer(asked, failure)
 				}
 				took := time.Since(begin)
 				expect.That(t, took <= 2*cooldown, "the good record was asked for after %v", took)
@@ -152,14 +152,14 @@ func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 		s := scheduling(t, roomy())
 		l := partitionOf(t, Source)
 		s.Add(given(taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)))
-		held := func() Outage {
+		deferred := func() Outage {
 			return Outage{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true}
 		}
 		for range 3 {
-			s.Hold(s.Next(), held())
+			s.Defer(s.Next(), deferred())
 		}
 		probe := s.Next()
-		met := held()
+		met := deferred()
 		probe.Down = &met
 		began := time.Now()
 		s.Finish(probe)

@@ -108,12 +108,12 @@ func (s *Scheduler) ReadySince() time.Time {
 
 // Stats is a snapshot of what waits.
 type Stats struct {
-	Held  []Held // by dependency
-	Tiers []Tier // by index of the retry topic
+	Deferred []Deferred // by dependency
+	Tiers    []Tier     // by index of the retry topic
 }
 
-// Held is what waits for a dependency that is down.
-type Held struct {
+// Deferred is what waits for a dependency that is down.
+type Deferred struct {
 	Dependency string
 	Records    int64
 	RetryAt    time.Time // when one of them probes
@@ -129,7 +129,7 @@ type Tier struct {
 func (s *Scheduler) Stats(tiers int) Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{Held: s.held(), Tiers: make([]Tier, tiers)}
+	stats := Stats{Deferred: s.deferred(), Tiers: make([]Tier, tiers)}
 	for _, t := range s.waiting {
 		tier := &stats.Tiers[t.Partition.Tier]
 		tier.Next = earliest(tier.Next, t.Due)
@@ -153,16 +153,16 @@ func earliest(known, t time.Time) time.Time {
 	return known
 }
 
-// held returns what waits for dependencies. The mutex is held.
-func (s *Scheduler) held() []Held {
-	var all []Held
-	for name, h := range s.holds {
+// deferred returns what waits for dependencies. The mutex is held.
+func (s *Scheduler) deferred() []Deferred {
+	var all []Deferred
+	for name, h := range s.deferrals {
 		n := int64(h.waiting())
 		if h.probing != nil {
 			n++
 		}
-		all = append(all, Held{name, n, h.until})
+		all = append(all, Deferred{name, n, h.until})
 	}
-	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Dependency, b.Dependency) })
+	slices.SortFunc(all, func(a, b Deferred) int { return cmp.Compare(a.Dependency, b.Dependency) })
 	return all
 }

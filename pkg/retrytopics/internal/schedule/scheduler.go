@@ -27,8 +27,8 @@ type Scheduler struct {
 	waiting dueHeap
 	timer   *time.Timer // surfaces; nil in a copy
 
-	holds  map[string]*hold // by dependency
-	passes map[string]int64 // by dependency: probes that got through
+	deferrals map[string]*deferral // by dependency
+	passes    map[string]int64     // by dependency: probes that got through
 
 	ready                []*Task // finished, not yet in a transaction
 	readyBytes, readyMax int     // of their results
@@ -64,7 +64,7 @@ func New(c Config) *Scheduler {
 // newStill returns a scheduler without timers.
 func newStill(c Config) *Scheduler {
 	s := &Scheduler{
-		cfg: c, holds: map[string]*hold{}, passes: map[string]int64{}, most: minPace,
+		cfg: c, deferrals: map[string]*deferral{}, passes: map[string]int64{}, most: minPace,
 		weightMax: c.HeldBytes / 8, readyMax: c.HeldBytes / 4,
 	}
 	s.work.L, s.idle.L = &s.mu, &s.mu
@@ -283,7 +283,7 @@ func (s *Scheduler) Drop(gone []*Partition) (finished []*Task) {
 	s.ready = slices.DeleteFunc(s.ready, dropped)
 	s.waiting = slices.DeleteFunc(s.waiting, dropped)
 	heap.Init(&s.waiting)
-	s.dropHeld(dropped)
+	s.dropDeferred(dropped)
 	s.arm(s.cfg.Now()) // a probe may be gone
 	s.wakeWorker()
 	return finished

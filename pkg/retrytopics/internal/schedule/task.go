@@ -35,7 +35,7 @@ func (t *Task) queued() Record {
 	return Record{Task: t, Partition: t.Partition, Index: t.Index}
 }
 
-// takeKey gives a task its key, or lets it wait behind the task that has it. Only running tasks and those held for a
+// takeKey gives a task its key, or lets it wait behind the task that has it. Only running tasks and those deferred for a
 // dependency have a key, so the map of keys stays small, whatever waits in the queues. The scheduler's mutex is held.
 func (t *Task) takeKey() bool {
 	if !t.Keyed || t.hasKey {

@@ -212,9 +212,9 @@ func (s *Session) keepResults(tasks []*partition.Task) {
 
 func (s *Session) workLoop(w *attempt.Worker) {
 	for t := s.Sched.Next(); t != nil; {
-		switch held, undone := w.Attempt(t.Partition.Context, &partition.TaskOf(t).Task); {
-		case held != nil:
-			s.Sched.Hold(t, attempt.OutageOf(held))
+		switch deferred, undone := w.Attempt(t.Partition.Context, &partition.TaskOf(t).Task); {
+		case deferred != nil:
+			s.Sched.Defer(t, attempt.OutageOf(deferred))
 			t = s.Sched.Next()
 		case undone:
 			s.Sched.PutBack(t)

@@ -79,8 +79,8 @@ func (s *Session) addVersions(stats *retrytopics.VersionStats) {
 
 func (s *Session) addDue(stats *retrytopics.Stats, now time.Time) {
 	waits := s.Sched.Stats(len(stats.Tiers))
-	for _, h := range waits.Held {
-		stats.Held = append(stats.Held, retrytopics.HoldStats(h))
+	for _, h := range waits.Deferred {
+		stats.Deferred = append(stats.Deferred, retrytopics.DeferredStats(h))
 	}
 	for i, tier := range waits.Tiers {
 		stats.Tiers[i].NextDue = tier.Next

@@ -22,11 +22,11 @@ import (
 )
 
 // outage is a dependency behind a breaker. A call during the outage opens the breaker for the cooldown. The dependency
-// is up again after four calls, once the test has seen held records.
+// is up again after four calls, once the test has seen deferred records.
 type outage struct {
 	mu       sync.Mutex
 	cooldown time.Duration
-	seen     bool      // the test has seen held records
+	seen     bool      // the test has seen deferred records
 	open     time.Time // no call before this time
 	calls    int       // calls that reached the dependency while it was down
 }
@@ -67,7 +67,7 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for tick := time.NewTicker(20 * time.Millisecond); watch.Err() == nil; <-tick.C {
-			if s := running.Stats(); len(s.Held) > 0 && (len(most.Held) == 0 || s.Held[0].Records > most.Held[0].Records) {
+			if s := running.Stats(); len(s.Deferred) > 0 && (len(most.Deferred) == 0 || s.Deferred[0].Records > most.Deferred[0].Records) {
 				most = s
 				o.mu.Lock()
 				o.seen = true
@@ -79,7 +79,7 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 	stop()
 	wg.Wait()
 	expect.Equal(t, fmt.Sprint(outcomes), "map[delivered attempt 1:400]", "outcomes")
-	expect.That(t, len(most.Held) == 1 && most.Held[0].Dependency == "places" && most.Held[0].Records != 0, "held %+v", most.Held)
+	expect.That(t, len(most.Deferred) == 1 && most.Deferred[0].Dependency == "places" && most.Deferred[0].Records != 0, "deferred %+v", most.Deferred)
 	b.inOrder(400)
 }
 
@@ -120,9 +120,9 @@ func (c *tally) of(o policy.Outcome) int {
 	return c.n[o]
 }
 
-// The failure during which Hold is called does not count, and neither do those of attempts that run at that moment.
+// The failure during which Pause is called does not count, and neither do those of attempts that run at that moment.
 // Successful attempts are committed. Replacing the instance changes nothing of this.
-func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
+func TestEngine_S0_9_failuresWhilePausedSpendNothingAndSuccessesAreCommitted(t *testing.T) {
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	var fixed atomic.Bool
@@ -141,14 +141,14 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	var failures atomic.Int64
 	cfg.Hooks.OnFailure = func(event *retrytopics.Event) {
 		failures.Add(1)
-		e.Hold("stopped by a gate: " + string(event.Failure.Code))
+		e.Pause("stopped by a gate: " + string(event.Failure.Code))
 	}
 	e = b.engine(cfg)
 	ctx, stop := b.runs(e)
 	b.until(ctx, func() bool { return failures.Load() > 0 && count.of(policy.OutcomeDelivered) > 0 })
 	stop()
 	got := count.n
-	expect.That(t, len(got) == 1 && count.second == 0, "outcomes while held: %v", got)
+	expect.That(t, len(got) == 1 && count.second == 0, "outcomes while paused: %v", got)
 	fixed.Store(true)
 	after := &tally{}
 	cfg.Hooks.OnCommit = after.add
@@ -159,8 +159,8 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	expect.Equal(t, len(b.read(source+".dlq")), 0, "dead letters")
 }
 
-// A record in a tier stays there during Hold, even if it is due. It continues afterwards without having used an attempt.
-func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
+// A record in a tier stays there during a pause, even if it is due. It continues afterwards without having used an attempt.
+func TestEngine_S1_8_aTierIsPausedToo(t *testing.T) {
 	b := newBroker(t)
 	b.produce(events(50)...)
 	f := &failing{n: 1, err: unavailable}
@@ -172,7 +172,7 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	e := b.engine(cfg)
 	ctx, _ := b.runs(e)
 	b.until(ctx, func() bool { return count.of(policy.OutcomeRetried) == 50 })
-	e.Hold("held")
+	e.Pause("paused")
 	// Attempts that run at that moment may finish; no other attempt begins.
 	b.until(ctx, func() bool {
 		s := e.Stats()
