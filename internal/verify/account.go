@@ -119,7 +119,11 @@ func (a *Account) Place(p Place) {
 // Event adds an event of the audit trail.
 func (a *Account) Event(e audit.Event) {
 	from, err := header.ParsePosition(e.Source)
-	if err != nil || e.Pipeline != a.pipeline {
+	if err != nil {
+		return
+	}
+	if e.Pipeline != a.pipeline {
+		a.closedByAnother(from, e.Decision)
 		return
 	}
 	if e.Decision == audit.Lost {
@@ -148,6 +152,13 @@ func (a *Account) Event(e audit.Event) {
 			more(&f.closed)
 			f.last = uint8(i + 1) //nolint:gosec // of a short list
 		}
+	}
+}
+
+// closedByAnother marks a position that the trail of another pipeline ID closed: that record is in no topic.
+func (a *Account) closedByAnother(from header.Position, decision audit.Decision) {
+	if f := a.fact(from); f != nil && slices.Contains(closings(), decision) {
+		f.flags |= others
 	}
 }
 

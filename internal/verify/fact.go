@@ -29,7 +29,7 @@ const (
 	rest                             // some of its parts ended before others
 	tried                            // the trail has a failed attempt, so it must have the end too
 	deliveryAudited                  // the trail has its delivery
-	others                           // records of another pipeline ID name it
+	others                           // records or closing events of another pipeline ID name it
 	unread                           // the source's record cannot be read
 )
 

@@ -68,8 +68,10 @@ func (h *history) place(in PlaceKind, offset int64, change ...func(*Place)) *his
 	return h
 }
 
-func (h *history) event(offset int64, d audit.Decision) *history {
-	h.events = append(h.events, audit.Event{Pipeline: "p", Source: at(offset).String(), Decision: d})
+func (h *history) event(offset int64, d audit.Decision) *history { return h.eventOf("p", offset, d) }
+
+func (h *history) eventOf(pipeline string, offset int64, d audit.Decision) *history {
+	h.events = append(h.events, audit.Event{Pipeline: pipeline, Source: at(offset).String(), Decision: d})
 	return h
 }
 
@@ -134,6 +136,9 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 		"delivered, and not read":              {newHistory(1).finished(0, 0).place(InOutput, 0), Proven, ReadAgain, "unread"},
 		"edited":                               {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
 		"another pipeline's output":            {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
+		"only another pipeline's duplicate":    {newHistory(1).eventOf("q", 0, audit.Duplicate), Unknown, "", "unknown"},
+		"another pipeline's failed attempt":    {newHistory(1).eventOf("q", 0, audit.Retried), Violated, Missing, ""},
+		"another pipeline's event as well":     {newHistory(1).eventOf("q", 0, audit.Filtered).place(InOutput, 0), Proven, "", "delivered"},
 		"only another pipeline's output":       {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
 		"an output of a missing source record": {newHistory(1).place(InOutput, 0).place(InOutput, 7), Violated, Unfounded, "delivered"},
 		"a dead letter of a missing source record": {newHistory(1).place(InOutput, 0).place(InDLQ, 1), Violated, Unfounded, "delivered"},
