@@ -154,7 +154,8 @@ func printAdoption(w io.Writer, a *engine.Adoption, cfg *config.Config, file str
 	if a.Versions > 0 {
 		fmt.Fprintf(w, "  the newest version of %s is still known: an older one is superseded\n", cli.Count(a.Versions, "key"))
 	}
-	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and %d dead letters stay\n", cli.Count(int(a.Waiting), "waiting record"), a.DeadLetters)
+	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and at most %s stay\n",
+		cli.Count(int(a.Waiting), "waiting record"), cli.Count(int(a.DeadLetters), "dead letter"))
 	if done {
 		fmt.Fprintln(w, "\ndone; start the consumers")
 		return
