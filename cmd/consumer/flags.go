@@ -21,6 +21,7 @@ const fileArgument = "pipeline-file"
 func configFlag(cmd *cobra.Command, file *string) {
 	cmd.Annotations = map[string]string{fileArgument: ""}
 	configFlagOnly(cmd, file)
+	cmd.Flags().Lookup("config").Usage = cli.PipelineFileUsage
 }
 
 // fileRun is the work of a command on a pipeline file.
@@ -40,9 +41,9 @@ func withFile(cmd *cobra.Command, run fileRun) *cobra.Command {
 	return cmd
 }
 
-// configFlagOnly is configFlag for a command whose argument is something else.
+// configFlagOnly adds the pipeline file to cmd as a flag. An argument of cmd would be taken for something else.
 func configFlagOnly(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVarP(file, "config", "c", "", cli.PipelineFileUsage)
+	cmd.Flags().StringVarP(file, "config", "c", "", cli.PipelineFlagUsage)
 	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
 		panic(err) // the flag was made one line above
 	}
@@ -73,6 +74,9 @@ func chooseFile(cmd *cobra.Command, file *string, args []string) error {
 // stray returns the fault of the words after a command; nil if it accepts them.
 func stray(cmd *cobra.Command, args []string) error {
 	takes := "flags only"
+	if cmd.Flags().Lookup("config") != nil {
+		takes = "flags only: give the pipeline file with -c"
+	}
 	if _, ok := cmd.Annotations[fileArgument]; ok {
 		if len(args) == 1 {
 			return nil

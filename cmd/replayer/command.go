@@ -117,7 +117,7 @@ Two different files are an error.
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	cli.ExplainFlagErrors(root)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.configFile, "config", "c", "", cli.PipelineFileUsage)
+	flags.StringVarP(&a.configFile, "config", "c", "", cli.PipelineGlobalUsage)
 	flags.StringVarP(&a.output, "output", "o", "", "table, json or ndjson (default: table on a terminal, else ndjson)")
 	flags.StringVar(&a.by, "actor", "", "who acts, for states and audit (default: the user of the operating system)")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours (also: NO_COLOR)")

@@ -13,8 +13,14 @@ const PipelineFileVariable = "SWITCHBACK_CONFIG"
 // PipelineFileHelp is the sentence about it in the help of both programs.
 const PipelineFileHelp = "Commands with a pipeline file (YAML) take it by -c FILE, as an argument where they have no other, or by " + PipelineFileVariable + "."
 
-// PipelineFileUsage describes the flag -c.
+// PipelineFileUsage describes the flag -c of a command that also takes the file as its argument.
 const PipelineFileUsage = "pipeline file (YAML); also as an argument, or by " + PipelineFileVariable
+
+// PipelineFlagUsage describes the flag -c of a command that takes no file as its argument.
+const PipelineFlagUsage = "pipeline file (YAML); also by " + PipelineFileVariable
+
+// PipelineGlobalUsage describes the flag -c of several commands, some of which have another argument.
+const PipelineGlobalUsage = "pipeline file (YAML); also by " + PipelineFileVariable + ", or as an argument where the command has no other"
 
 // ErrNoPipelineFile means that nothing names a pipeline file.
 var ErrNoPipelineFile = errors.New("no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by " + PipelineFileVariable)
