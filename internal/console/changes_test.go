@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -282,4 +283,16 @@ func TestChanges_S4_6_says_why_nothing_was_changed(t *testing.T) {
 	o.broker.Close()
 	says(t, o.get("/change?verb=discard"), http.StatusServiceUnavailable, "cannot reach Kafka")
 	expect.Equal(t, read[StatsAnswer](o.desk, "/api/stats").Stats.Statuses[string(deadletters.Discarded)], 0, "discarded")
+}
+
+// The line of the changes to the listed dead letters is empty where none of them can be changed.
+func TestChanges_S4_6_offers_nothing_for_what_is_closed(t *testing.T) {
+	o := newOperator(t, 1)
+	expect.That(t, strings.Contains(o.see("/"), "What is listed:"), "a pending dead letter can be changed")
+	o.put(reprocessed("id-a", "replay-1"))
+	eventually.Until(t.Context(), t, "the dead letter is shown as reprocessed", func() (bool, string) {
+		got := o.statuses()
+		return got["reprocessed"] == 1, fmt.Sprint(got)
+	})
+	expect.That(t, !strings.Contains(o.see("/"), "What is listed:"), "nothing can be done to a reprocessed dead letter")
 }
