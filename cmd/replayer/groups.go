@@ -140,7 +140,7 @@ const (
 // valueNotes returns the refused values of a group as lines below its row.
 func valueNotes(v *dlq.Values) []string {
 	if v.Known == 0 {
-		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", cli.Count(v.Asked, "dead letter"))}
+		return []string{fmt.Sprintf("today's transform refuses none of the oldest %s for a single value; a dry run of replay says which pass", cli.Count(v.Asked, "dead letter"))}
 	}
 	shown := v.Each[:min(len(v.Each), maxValues)]
 	lines, rest := make([]string, 0, len(shown)+1), v.Known

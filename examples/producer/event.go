@@ -72,7 +72,7 @@ func readEvents(r io.Reader, property string) iter.Seq2[Event, error] {
 				e, err = newEvent(feature, property)
 			}
 			if err != nil {
-				yield(Event{}, fmt.Errorf("feature %d: %w; those before it are published, correct it or leave it out", n, err))
+				yield(Event{}, fmt.Errorf("feature %d: %w; those before it are published; correct it or leave it out, and publish all again: the consumer recognizes repetitions", n, err))
 				return
 			}
 			if !yield(e, nil) {
