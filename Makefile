@@ -38,6 +38,14 @@ test: ## Run the fast tests, which need only Go
 test/integration: ## Run the proofs on a real Kafka (needs a JDK and Maven, or a Docker engine, or KAFKA_BROKERS)
 	SWITCHBACK_TEST_TIER=proofs SWITCHBACK_TEST_BROKER=kafka go test -count=1 -p 1 -timeout=60m ./integration/...
 
+.PHONY: site
+site: ## Build the documentation as a site with search into bin/site (needs Python)
+	bash .ci/site bin/site
+
+.PHONY: release
+release: ## Build archives, bills of materials, checksums and the image of VERSION into bin/release
+	bash .ci/release
+
 .PHONY: sizes
 sizes: ## Print how many lines of code and words of documentation there are
 	bash .ci/sizes

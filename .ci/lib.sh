@@ -97,6 +97,17 @@ console_packages() {
   export NPM_DIR="$OUT/npm/node_modules"
 }
 
+# site_tools installs what builds the site of the documentation, pinned by hashes, once per list.
+site_tools() {
+  SITE_TOOLS="$TOOLS_DIR/site-$(sha256sum docs/site/requirements.txt | cut -c 1-12)"
+  if [ -e "$SITE_TOOLS/.complete" ]; then return; fi
+  echo "installing $(grep -c == docs/site/requirements.txt) Python packages for the site"
+  if ! python3 -c 'import ensurepip' 2>/dev/null; then debian python3-venv; fi
+  python3 -m venv --clear "$SITE_TOOLS"
+  "$SITE_TOOLS/bin/pip" install --quiet --disable-pip-version-check --require-hashes --requirement docs/site/requirements.txt
+  touch "$SITE_TOOLS/.complete"
+}
+
 # go_tool NAME VERSION PACKAGE installs a Go program once per version.
 go_tool() {
   local stamp
