@@ -153,7 +153,7 @@ func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys)
 	if f == nil {
 		return retrytopics.Identity{ContentHash: content}, c.Faults[i]
 	}
-	id = retrytopics.Identity{FeatureID: f.IDString(), BBox: f.BBoxString(), ContentHash: content}
+	id = retrytopics.Identity{FeatureID: p.featureID(f), BBox: f.BBoxString(), ContentHash: content}
 	if id.Marks, err = p.governance.Marks(c.record.Headers, c.record.Control, f); err != nil && c.separate {
 		return id, err
 	}

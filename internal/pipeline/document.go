@@ -104,10 +104,19 @@ func unread(key, value []byte) retrytopics.Identity {
 
 func (m *Mapping) identity(source *transform.Feature) retrytopics.Identity {
 	return retrytopics.Identity{
-		FeatureID:   source.IDString(),
+		FeatureID:   m.featureID(source),
 		BBox:        source.BBoxString(),
 		ContentHash: m.contentHash(source).String(),
 	}
+}
+
+// featureID returns the source's ID, or else the ID that the mapping makes of it, so that a feature that fails can be
+// found by it.
+func (m *Mapping) featureID(source *transform.Feature) string {
+	if id := source.IDString(); id != "" {
+		return id
+	}
+	return m.transformer.TargetID(source)
 }
 
 // maxContent is the largest buffer for contents that is kept between two features.

@@ -269,3 +269,27 @@ func TestHandle_S4_3_avroOutputFailures(t *testing.T) {
 		expect.That(t, result.FeatureID == "7" && len(result.Outputs) == 0, "%v: got %+v", name, result)
 	}
 }
+
+// A feature that fails is found by the ID that the mapping makes, where its source has none.
+func TestHandle_aFailureHasTheIDThatTheMappingMakes(t *testing.T) {
+	const fails = "transform: { id: %s, fields: [{ from: AREA, to: area, type: number }] }\n"
+	const parcel = `{"type":"Feature",%s"geometry":null,"properties":{"NR":%s,"AREA":"12 m2"}}`
+	for name, c := range map[string]struct{ rule, id, nr, want string }{
+		"a property":               {"{ from: properties.NR }", "", `"G-1"`, "G-1"},
+		"a number":                 {"{ from: properties.NR }", "", "7.0", "7"},
+		"an expression":            {"{ expr: \"'x' + properties.NR\" }", "", `"G-1"`, "xG-1"},
+		"the source's ID is first": {"{ from: properties.NR }", `"id":"s",`, `"G-1"`, "s"},
+		"nothing to make it of":    {"{ from: properties.NR }", "", "null", ""},
+	} {
+		p := build(t, fmt.Sprintf(fails, c.rule))
+		value := fmt.Sprintf(parcel, c.id, c.nr)
+		result, err := p.Handle(t.Context(), record(value))
+		must.That(t, err != nil, "%s: no error", name)
+		expect.Equal(t, result.FeatureID, c.want, name)
+		expect.Equal(t, p.Identify(t.Context(), []byte("k"), nil, []byte(value)).FeatureID, c.want, name+", as the replayer sees it")
+	}
+	p := build(t, "source: { split: features }\n"+fmt.Sprintf(fails, "{ from: properties.NR }"))
+	result, err := p.Handle(t.Context(), record(`{"type":"FeatureCollection","features":[`+fmt.Sprintf(parcel, "", `"G-2"`)+`]}`))
+	must.That(t, err == nil && len(result.Failed) == 1, "a collection: %+v, %v", result, err)
+	expect.Equal(t, result.Failed[0].Identity.FeatureID, "G-2", "a feature of a collection")
+}

@@ -53,6 +53,15 @@ func compileID(rule *IDRule, faults *faultList) *idRule {
 	return out
 }
 
+// TargetID returns the ID of the target feature as text. It returns "" if the source feature has nothing to make it of.
+func (t *Transformer) TargetID(f *Feature) string {
+	id, err := t.targetID(f)
+	if err != nil {
+		return ""
+	}
+	return (&Feature{ID: id}).IDString()
+}
+
 // targetID returns the id of the target feature.
 func (t *Transformer) targetID(f *Feature) (Value, error) {
 	if t.id == nil {
