@@ -66,6 +66,8 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	d.says("4 dead letters of features.dlq selected: 0 to put back into features (today's transform passes 0, refuses 4, which are left without --including-failing;",
 		"Dry run: nothing would be put back. Today's transform refuses 4 dead letters: fix the cause first, or see --including-failing.")
 	d.hides("--execute --reason") // it would do nothing
+	d.want(cli.ExitRefused, append(all, "-o", "table")...).prints("geometry_invalid  leave ", "  fails: geometry_invalid")
+	d.want(cli.ExitRefused, append(all, "-o", "table", "--including-failing")...).prints("geometry_invalid  reinject ", "  fails: geometry_invalid")
 	execute := append(all, "--execute", "--reason", "try", "-o", "table")
 	d.want(cli.ExitPartly, execute...)
 	if out := d.out.String(); !strings.Contains(out, "put back       0 into features\n") || strings.Count(out, "transform would refuse it") != 2 || !strings.Contains(out, "      3  0-40-aaaaaaaa  today's transform would refuse it: geometry_invalid") {

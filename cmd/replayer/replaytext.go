@@ -23,7 +23,7 @@ func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	}()
 	switch a.output {
 	case "table":
-		return a.outlookTable(p)
+		return a.outlookTable(p, includingFailing)
 	case "ndjson":
 		e := a.emitter()
 		for l, err := range p.All() {
@@ -43,7 +43,7 @@ func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	return a.object(out)
 }
 
-func (a *app) outlookTable(p *plan.Plan) error {
+func (a *app) outlookTable(p *plan.Plan, includingFailing bool) error {
 	t := cli.Table{
 		Columns: []cli.Column{
 			{Title: "COUNT", Right: true}, {Title: "GROUP"}, {Title: "DIED OF"}, {Title: "PLAN"}, {Title: "TODAY"},
@@ -60,9 +60,18 @@ func (a *app) outlookTable(p *plan.Plan) error {
 		},
 	}
 	for _, o := range p.Outlook() {
-		t.Add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, cmp.Or(o.Message, becomes(o)))
+		t.Add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(actionOf(p, o, includingFailing)), today(o), o.Example, cmp.Or(o.Message, becomes(o)))
 	}
 	return a.print(t.Text(a.screen()))
+}
+
+// actionOf returns what the replay does with a group of dead letters. It leaves those that today's transform refuses,
+// unless they leave the pipeline.
+func actionOf(p *plan.Plan, o plan.Outcome, includingFailing bool) plan.Action {
+	if o.Action == plan.Reinject && o.Code != "" && !includingFailing && p.To == "" {
+		return plan.Leave
+	}
+	return o.Action
 }
 
 // becomes describes what is unusual about a group of replayed dead letters: their order, and the changes of a rewrite
