@@ -82,6 +82,7 @@ type Job struct {
 	Began   time.Time `json:"began"`
 	Heard   time.Time `json:"last_heard"`      // last sign of life of its process
 	Obeyed  time.Time `json:"obeyed,omitzero"` // time of the last order that its process has read
+	Again   bool      `json:"again,omitzero"`  // an earlier call of the same replay has a record
 	JobCounts
 }
 
@@ -102,6 +103,9 @@ type JobCounts struct {
 	Wave         int `json:"wave,omitzero"`         // of a replay, from 1
 	Reprocessed  int `json:"reprocessed,omitzero"`  // of the reinjected ones, if the replay waited for the consumer
 	FailedAgain  int `json:"failed_again,omitzero"` // likewise
+
+	// Taken counts the dead letters whose state names this replay, from all its calls. It is 0 until the first report.
+	Taken int `json:"taken,omitzero"`
 
 	Watched JobWatch `json:"watched,omitzero"` // by a replay that watches a consumer group
 }
@@ -134,7 +138,7 @@ func readJob(id string, value []byte) (j Job, ok bool) {
 	}
 	j = w.Job
 	c := j.JobCounts
-	least := min(c.Letters, c.Done, c.Duplicates, c.Left, c.NotReached, c.Transactions, c.Wave, c.Reprocessed, c.FailedAgain, c.Watched.Consumed, c.Watched.Waiting)
+	least := min(c.Letters, c.Done, c.Duplicates, c.Left, c.NotReached, c.Transactions, c.Wave, c.Reprocessed, c.FailedAgain, c.Taken, c.Watched.Consumed, c.Watched.Waiting)
 	if j.ID != id || least < 0 || !slices.Contains(JobKinds(), j.Kind) || !slices.Contains(JobStates(), j.State) {
 		return Job{}, false
 	}

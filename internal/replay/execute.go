@@ -98,6 +98,7 @@ type replaying struct {
 	newer      *newerRecords      // nil for a pipeline
 	failed     map[states.Key]int // dead letters that an earlier call of this replay put back and that failed, with their number of replays
 	dlqOffsets map[int32]int64    // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
+	taken      int                // dead letters whose state names this replay
 	sent       int                // dead letters of this replay that were put back, as far as the session knows
 }
 
@@ -113,6 +114,8 @@ func (r *replaying) start(ctx context.Context, st *states.Table) (begun bool, er
 		return false, err
 	}
 	r.earlier(st)
+	r.taken, _ = st.Taken(r.plan.ID)
+	r.report()
 	r.sessions++
 	if r.sent > 0 {
 		if err := r.watch.earlier(ctx, slices.Sorted(maps.Keys(r.plan.Targets()))); err != nil {
@@ -164,6 +167,7 @@ func (r *replaying) count(b *batch) {
 		}
 	}
 	r.sent += b.sends
+	r.taken += len(b.staged)
 	r.wave.sent += b.sends
 	if r.options.OnSkip != nil {
 		for _, skip := range b.skips {
@@ -178,7 +182,7 @@ func (r *replaying) count(b *batch) {
 
 // counts has outcomes only as far as the replay waited for them.
 func (r *replaying) counts() control.JobCounts {
-	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number}
+	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number, Taken: r.taken}
 	if r.outcomes != nil {
 		c.Reprocessed, c.FailedAgain = r.outcomes.Counts.Reprocessed, r.outcomes.Counts.FailedAgain
 	}

@@ -101,7 +101,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	must.Do(t, <-ended)
 	w.allReprocessed(5)
 	j = w.job("r1")
-	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5}
+	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5, Taken: 5}
 	expect.That(t, j.State == control.JobDone && j.JobCounts == want && j.Kind == control.JobReplay && j.By == "ana" && j.Reason == "AREA mapped" && j.Why == "", "%+v", j)
 	_, err = w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
 	refused, is := errors.AsType[*jobs.OrderError](err)

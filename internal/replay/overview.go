@@ -47,7 +47,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	} // if not, the obstacles say why the control topic is unreadable
 	for _, j := range now.Jobs {
 		underWay := slices.ContainsFunc(now.Replays, func(r states.Underway) bool { return r.ReplayID == j.ID })
-		if j.NotReached > 0 && !underWay && o.replays.Taken(j.ID) > 0 {
+		if taken, _ := o.replays.Taken(j.ID); j.NotReached > 0 && !underWay && taken > 0 {
 			now.Finished--
 		}
 	}

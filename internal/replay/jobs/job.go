@@ -134,6 +134,10 @@ func (j *Job) write(ctx context.Context, leases *control.Leases) error {
 
 // begins writes the record of a starting job, and removes the records whose retention has passed.
 func (j *Job) begins(ctx context.Context, leases *control.Leases, view control.View) {
+	earlier, known := view.Jobs[j.record.ID]
+	j.mu.Lock()
+	j.record.Again = known && earlier.Run != j.record.Run
+	j.mu.Unlock()
 	err := j.write(ctx, leases)
 	if _, expired := view.LatestJobs(j.registry.Now()); err == nil && len(expired) > 0 {
 		err = leases.RemoveJobs(ctx, slices.DeleteFunc(expired, func(id string) bool { return id == j.record.ID }))

@@ -45,9 +45,11 @@ func (r *Registry) AtWork(l *control.Lease) string {
 	return l.String()
 }
 
-// Jobs returns the jobs of a control topic, each in the state that an observer sees. taken returns the number of dead
-// letters that a replay took, by their states.
-func (r *Registry) Jobs(view control.View, taken func(replayID string) int) []control.Job {
+// Taken counts the dead letters that a replay took, by their states, and how many of them it closed as duplicates.
+type Taken func(replayID string) (all, duplicates int)
+
+// Jobs returns the jobs of a control topic, each in the state that an observer sees.
+func (r *Registry) Jobs(view control.View, taken Taken) []control.Job {
 	jobs, _ := view.LatestJobs(r.Now())
 	for i := range jobs {
 		j := &jobs[i]
@@ -70,14 +72,14 @@ func (r *Registry) holds(l *control.Lease, j *control.Job) bool {
 	return l != nil && !l.Released && l.Token == j.Run && r.Now().Sub(l.Renewed) <= r.Life
 }
 
-// died completes the record of a job whose process ended without writing its end. For a replay, it derives the rest
-// from the states.
-func (r *Registry) died(j *control.Job, taken func(replayID string) int) {
+// died completes the record of a job whose process ended without writing its end. For a replay, it adds from the states
+// what the process committed after its last report.
+func (r *Registry) died(j *control.Job, taken Taken) {
 	j.Why = "its replayer ended without a report: it was killed, or lost the brokers"
 	if j.Kind != control.JobReplay {
 		return
 	}
-	j.NotReached = min(j.NotReached, max(0, j.Letters-taken(j.ID)))
+	j.JobCounts = withUnreported(*j, taken)
 	switch {
 	case j.NotReached > 0:
 	case j.FailedAgain > 0:
@@ -87,8 +89,27 @@ func (r *Registry) died(j *control.Job, taken func(replayID string) int) {
 	}
 }
 
+// withUnreported returns the counts of a replay with the dead letters that it took after its last report. Before the
+// first report of a later call they are unknown, since the states do not tell the calls apart.
+func withUnreported(j control.Job, taken Taken) control.JobCounts {
+	c := j.JobCounts
+	if j.Again && c.Taken == 0 {
+		return c
+	}
+	all, duplicates := taken(j.ID)
+	unreported := min(c.NotReached, max(0, all-c.Taken))
+	duplicates = min(unreported, max(0, duplicates-c.Duplicates))
+	if j.Again {
+		duplicates = 0 // those of earlier calls are among them
+	}
+	c.NotReached -= unreported
+	c.Duplicates += duplicates
+	c.Done += unreported - duplicates
+	return c
+}
+
 // Find returns the job with an ID, or [ErrNoJob]. taken is that of [Registry.Jobs].
-func (r *Registry) Find(ctx context.Context, id string, taken func(replayID string) int) (control.Job, error) {
+func (r *Registry) Find(ctx context.Context, id string, taken Taken) (control.Job, error) {
 	view, err := r.Store.Control(ctx)
 	if err != nil && !r.Store.Uncreated(err) {
 		return control.Job{}, err

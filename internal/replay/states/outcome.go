@@ -125,13 +125,15 @@ func (s *Table) ofReplay(id string) iter.Seq2[Key, entry] {
 	}
 }
 
-// Taken counts the dead letters whose last replay is this one.
-func (s *Table) Taken(replayID string) int {
-	n := 0
-	for range s.ofReplay(replayID) {
-		n++
+// Taken counts the dead letters whose last replay is this one, and how many of them it closed as duplicates.
+func (s *Table) Taken(replayID string) (all, duplicates int) {
+	for _, m := range s.ofReplay(replayID) {
+		all++
+		if m.outcome() == closedAsDuplicate {
+			duplicates++
+		}
 	}
-	return n
+	return all, duplicates
 }
 
 // Earlier describes the dead letters of a replay that earlier calls put back.

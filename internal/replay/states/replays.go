@@ -29,8 +29,8 @@ func (r *Reader) Replays() *Replays { return &Replays{reader: r} }
 // Foreign returns the outcomes that do not count, as of the last [Replays.Read].
 func (o *Replays) Foreign() Foreign { return o.table.foreign }
 
-// Taken counts the dead letters whose last replay is this one, as of the last [Replays.Read].
-func (o *Replays) Taken(replayID string) int { return o.table.Taken(replayID) }
+// Taken returns [Table.Taken] as of the last [Replays.Read].
+func (o *Replays) Taken(replayID string) (all, duplicates int) { return o.table.Taken(replayID) }
 
 // Unfinished returns the unfinished replays, the last changed first, and the number of finished ones.
 func (o *Replays) Unfinished() (underway []Underway, finished int) { return o.table.unfinished() }
