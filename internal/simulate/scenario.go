@@ -92,7 +92,7 @@ type RateLimit struct {
 	// PerSecond is how many requests a second it lets through. Mandatory.
 	PerSecond float64 `jsonschema:"required,exclusiveMinimum=0" yaml:"per_second"`
 	// Burst is the number of requests that are accepted at once after a pause. Defaults to those of one second.
-	Burst float64 `jsonschema:"minimum=0" yaml:"burst"`
+	Burst int `jsonschema:"minimum=0,maximum=1000000" yaml:"burst"`
 	// RetryAfter is the Retry-After header of its 429; 0s omits the header. Defaults to 1s.
 	RetryAfter config.Duration `jsonschema:"default=1s" least:"0s" most:"168h" yaml:"retry_after"`
 }
@@ -102,7 +102,7 @@ func (l *RateLimit) limiter() *rate.Limiter {
 	if l == nil {
 		return rate.NewLimiter(rate.Inf, 0)
 	}
-	return rate.NewLimiter(rate.Limit(l.PerSecond), int(math.Ceil(cmp.Or(l.Burst, l.PerSecond))))
+	return rate.NewLimiter(rate.Limit(l.PerSecond), cmp.Or(l.Burst, int(math.Ceil(l.PerSecond))))
 }
 
 // ParseScenario reads a scenario for a system. The error is a *config.Faults that lists all faults with name, line and

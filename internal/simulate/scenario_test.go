@@ -29,12 +29,14 @@ providers:
   - name: place
     errors: { share: 1.5, answer: http_200 }
     outages: [{ from: 2h }]
+    rate_limit: { per_second: 10, burst: 2.5 }
 expect: { max_dlq_share: yes }
 `), system(t, place))
 	faults := faultLines(t, err)
 	for _, want := range []string{
 		"s.yaml:1:7: rate: 0 is out of range", "s.yaml:3:1: speed: unknown key; did you mean seed?",
 		"s.yaml:6:22: providers[0].errors.share: 1.5 is out of range", "providers[0].outages[0].for: is mandatory", "max_dlq_share",
+		"s.yaml:8:42: providers[0].rate_limit.burst: expected a whole number",
 	} {
 		expect.That(t, strings.Contains(faults, want), "%q is missing in\n%s", want, faults)
 	}
