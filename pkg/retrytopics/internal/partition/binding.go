@@ -22,10 +22,10 @@ var ErrMemory = errors.New("the memory does not belong to the topics as they are
 
 // ErrAlienMemory is wrapped when the state topic or the ledger has a record that the engine cannot have written. No
 // later session can read it either.
-var ErrAlienMemory = errors.New("a record of the memory cannot be read: see docs/operations.md, \"A memory that cannot be read\"")
+var ErrAlienMemory = errors.New("a record of the memory cannot be read: see docs/recreated-topics.md, \"A memory that cannot be read\"")
 
 // errNewerMemory is wrapped when a record of the memory has a later format.
-var errNewerMemory = errors.New("a newer version of the engine wrote the memory, or other software did (docs/operations.md, \"A memory that cannot be read\")")
+var errNewerMemory = errors.New("a newer version of the engine wrote the memory, or other software did (docs/recreated-topics.md, \"A memory that cannot be read\")")
 
 // MismatchError is the ErrMemory of a partition.
 type MismatchError struct {

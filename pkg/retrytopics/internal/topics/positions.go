@@ -87,5 +87,5 @@ func Untruncated(committed kadm.OffsetResponses, ends kadm.ListedOffsets) (err e
 
 func truncated(end kadm.ListedOffset, committed int64) error {
 	return fmt.Errorf("%w: %s partition %d ends at offset %d, and %d is committed; the brokers lost records, or the topic was re-created: "+
-		"see docs/operations.md, \"A topic that was cut\"", ErrTruncated, end.Topic, end.Partition, end.Offset, committed)
+		"see docs/recreated-topics.md, \"A topic that was cut\"", ErrTruncated, end.Topic, end.Partition, end.Offset, committed)
 }
