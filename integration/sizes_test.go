@@ -147,7 +147,7 @@ func TestBombs_S0_5_everyReplayerCommandGoesOn(t *testing.T) {
 		return r.Stdout
 	}
 	out := run(0, "stats")
-	expect.That(t, strings.Contains(out, fmt.Sprintf(`"letters":%d`, deadLetters)), "%.500s", out)
+	expect.That(t, strings.Contains(out, fmt.Sprintf(`"dead_letters":%d`, deadLetters)), "%.500s", out)
 	out = run(0, "list", "-o", "table")
 	expect.That(t, strings.Count(out, "too large to index") == 4, "%d dead letters are named as too large to index", strings.Count(out, "too large to index"))
 	run(0, "list", "-o", "ndjson")

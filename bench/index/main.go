@@ -43,7 +43,7 @@ func parse() int {
 	var o options
 	flag.StringVar(&o.brokers, "brokers", "127.0.0.1:9092", "brokers, separated by commas")
 	flag.StringVar(&o.place, "index", "", "file or postgres:// address (default: a file that is removed)")
-	flag.IntVar(&o.deadLetters, "letters", 1_000_000, "dead letters")
+	flag.IntVar(&o.deadLetters, "dead-letters", 1_000_000, "dead letters")
 	flag.Float64Var(&o.states, "states", 0.1, "share of the letters that have a state record, from 0 to 1")
 	flag.DurationVar(&o.span, "span", 30*24*time.Hour, "time over which the letters died, up to now")
 	flag.BoolVar(&o.ask, "ask", true, "ask the questions; false fills only")
@@ -58,7 +58,7 @@ func parse() int {
 
 // figures are the results.
 type figures struct {
-	Letters       int             `json:"letters"`
+	Letters       int             `json:"dead_letters"`
 	States        int             `json:"states"`
 	Engine        dlqindex.Engine `json:"engine"`
 	IndexSeconds  float64         `json:"index_seconds"`
@@ -67,7 +67,7 @@ type figures struct {
 	FileMiB       int64           `json:"file_mib,omitempty"`
 	PeakRSSMiB    int64           `json:"peak_rss_mib"`
 	Processors    int             `json:"processors"`
-	LettersPerSec int             `json:"letters_per_second"`
+	LettersPerSec int             `json:"dead_letters_per_second"`
 	Answers       []answer        `json:"answers"`
 }
 

@@ -51,7 +51,7 @@ func BenchmarkPaint(b *testing.B) {
 func views(o options) [][2]string {
 	some := o.deadLetters / 2
 	return [][2]string{
-		{"first page", ""}, {"map", "map"}, {"dead letter", "letters/" + id(some)}, {"largest group", "?group=" + groupOf(0)}, {"replays", "replays"}, {"audit", "audit"},
+		{"first page", ""}, {"map", "map"}, {"dead letter", "dead-letters/" + id(some)}, {"largest group", "?group=" + groupOf(0)}, {"replays", "replays"}, {"audit", "audit"},
 		{"code", "?code=coercion_failed"}, {"status", "?status=escalated"}, {"since a day", "?since=1d"}, {"bbox", "?bbox=10.05,47.05,10.15,47.15"},
 		{"feature", fmt.Sprintf("?feature=P-%d", some)}, {"header of all", "?header=traceparent"}, {"text of one", fmt.Sprintf("?text=%%22AT-%d%%22", some)}, {"text of all", "?text=N/A"},
 		{"map by code", "map?code=coercion_failed"}, {"map by text of all", "map?text=N/A"},
@@ -88,7 +88,7 @@ kafka: { brokers: [%s] }
 	})
 	site = "http://" + l.Addr().String() + "/"
 	eventually.Until(b.Context(), b, "the index is filled", func() (bool, string) {
-		answer, err := (&http.Client{}).Do(must.Get(http.NewRequestWithContext(b.Context(), http.MethodGet, site+"api/letters?limit=1", http.NoBody))(b))
+		answer, err := (&http.Client{}).Do(must.Get(http.NewRequestWithContext(b.Context(), http.MethodGet, site+"api/dead-letters?limit=1", http.NoBody))(b))
 		if err != nil {
 			return false, err.Error()
 		}

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	brokers := flag.String("brokers", "127.0.0.1:9092", "seed brokers, comma separated")
-	deadLetters := flag.Int("letters", 1_000_000, "dead letters to put back")
+	deadLetters := flag.Int("dead-letters", 1_000_000, "dead letters to put back")
 	partitions := flag.Int("partitions", 6, "of every topic")
 	foreign := flag.Bool("foreign", false, "the dead letters of Spring Kafka, without a pipeline file")
 	bare := flag.Bool("bare", true, "measure the bare producer too; without it, only memory and time")
@@ -30,5 +30,5 @@ func main() {
 
 // rate formats dead letters per second.
 func rate(n int, took time.Duration) string {
-	return fmt.Sprintf("%8.0f letters/s (%s)", float64(n)/took.Seconds(), took.Round(10*time.Millisecond))
+	return fmt.Sprintf("%8.0f dead letters/s (%s)", float64(n)/took.Seconds(), took.Round(10*time.Millisecond))
 }

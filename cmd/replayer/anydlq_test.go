@@ -212,7 +212,7 @@ func TestAnyDLQ_C4_prune(t *testing.T) {
 	d.want(cli.ExitNothing, older...)
 	d.env.Now = func() time.Time { return start.Add(2 * time.Hour) }
 	d.want(cli.ExitRefused, older...).said(`"records": 2`, `"kept": 1`, `"id": "dlq-0-2"`, "replayer prune --brokers "+at[1]+" --topic payments.DLT --older-than")
-	d.want(cli.ExitDone, append(older, "--execute", "--reason", "monthly")...).said(`"letters": 2`)
+	d.want(cli.ExitDone, append(older, "--execute", "--reason", "monthly")...).said(`"dead_letters": 2`)
 	d.want(cli.ExitDone, with(at, "list", "-o", "table")...).hides("dlq-0-0", "dlq-0-1").prints("dlq-0-2", "dlq-0-3")
 	dies := d.died("payments", 0, 4, "k0", "0")
 	dies.Headers = append(dies.Headers, d.read("payments")[0].Headers...)
@@ -375,7 +375,7 @@ func TestStateDir_C4_keepsWhatTheTopicsWould(t *testing.T) {
 	d.want(cli.ExitDone, append([]string{"replays", "r1", "-o", "json"}, dir...)...).prints(`"elsewhere": 2`)
 	d.want(cli.ExitDone, append([]string{"audit", "--operation", "r1"}, dir...)...).counts(2, `"decision":"replayed"`)
 	d.env.Now = func() time.Time { return start.Add(2 * time.Hour) }
-	d.want(cli.ExitDone, append([]string{"prune", "--older-than", "1h", "--execute", "--reason", "monthly", "-o", "json"}, dir...)...).prints(`"letters": 2`)
+	d.want(cli.ExitDone, append([]string{"prune", "--older-than", "1h", "--execute", "--reason", "monthly", "-o", "json"}, dir...)...).prints(`"dead_letters": 2`)
 	expect.That(t, !strings.Contains(fmt.Sprint(d.topics()), ".replayer-"), "the cluster has %v", d.topics())
 	expect.Equal(t, len(d.read("payments")), 2, "records put back")
 	d.want(cli.ExitDone, append([]string{"acls", "--principal", "User:desk", "--target", "payments"}, dir...)...).hides(".replayer-status")

@@ -31,7 +31,7 @@ func (a *app) audit() *cobra.Command {
 		Use:   "audit",
 		Short: "Show who did what with dead letters, when and why",
 		Long: `Show what operators did: each command, with its reason, filter and plan, each dead letter with its
-content hash before and after, and who paused and resumed the pipeline. With --letter, also what the
+content hash before and after, and who paused and resumed the pipeline. With --dead-letter, also what the
 consumer did with its record, from the first attempt on; so do --feature, --source and --key for
 records that may never have died. Deliveries at the first attempt are recorded only with audit: all.
 
@@ -41,7 +41,7 @@ consumer verify audit checks whether an event was changed, removed, added or mov
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.Letter, "letter", "", "only events about this dead letter")
+	flags.StringVar(&f.filter.Letter, "dead-letter", "", "only events about this dead letter")
 	flags.StringVar(&f.filter.Feature, "feature", "", "only events about the feature with this id")
 	flags.StringVar(&f.filter.Source, "source", "", "only events about the record that first appeared at TOPIC/PARTITION/OFFSET")
 	flags.StringVar(&f.key, "key", "", "only events about records with this Kafka key")

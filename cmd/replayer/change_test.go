@@ -39,7 +39,7 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	d.want(cli.ExitDone, append(discard, "--execute", "--reason", "test data", "--actor", "ana")...)
 	d.want(cli.ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...).prints(`"changed":0,"left":2`, "by ana")
 	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table").prints("changed        1\n")
-	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa").counts(2, "state_changed").prints("no test data")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--dead-letter", "0-40-aaaaaaaa").counts(2, "state_changed").prints("no test data")
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d").counts(3, "\n").prints(`"chain":{"of":"operators","seq":1,"prev":"","hash":"sha256:`)
 	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml", "--actor", "nobody")
 }

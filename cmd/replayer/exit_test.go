@@ -148,9 +148,9 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 		want string
 		args []string
 	}{
-		{`"letters":[]`, []string{"replay"}},
+		{`"dead_letters":[]`, []string{"replay"}},
 		{`"reinjected":0`, []string{"replay", "--all", "--execute", "--reason", "fixed"}},
-		{`"letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
+		{`"dead_letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
 	} {
 		d.want(cli.ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
 		var object map[string]any

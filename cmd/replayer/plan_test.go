@@ -83,7 +83,7 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 func (d *desk) overtaken() {
 	d.put(letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3 crosses itself"),
 		letter(1, "1-42-cccccccc", fmt.Sprintf(square, "c"), "ring 1 crosses itself"),
-		&kgo.Record{Topic: "features.state", Key: []byte("0-40-aaaaaaaa"), Value: []byte(`{"format":1,"letters":1,"applied":[0,60]}`)})
+		&kgo.Record{Topic: "features.state", Key: []byte("0-40-aaaaaaaa"), Value: []byte(`{"format":1,"dead_letters":1,"applied":[0,60]}`)})
 }
 
 func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {

@@ -61,16 +61,16 @@ func fetch(t *testing.T, address string) (status int, out map[string]json.RawMes
 func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 	d := newDesk(t, false).fill()
 	address, stop := serving(t, d, "-c", "pipeline.yaml")
-	for path, command := range map[string][]string{"stats": {"stats"}, "letters/1-42-cccccccc": {"show", "1-42-cccccccc"}} {
+	for path, command := range map[string][]string{"stats": {"stats"}, "dead-letters/1-42-cccccccc": {"show", "1-42-cccccccc"}} {
 		status, answer := fetch(t, address+"api/"+path)
 		d.want(cli.ExitDone, append(command, "-c", "pipeline.yaml")...)
 		body := answer["stats"]
 		if body == nil {
-			body = answer["letter"]
+			body = answer["dead_letter"]
 		}
 		expect.That(t, status == http.StatusOK && string(body) == strings.TrimSpace(d.out.String()), "%s: %d\n got %s\nwant %s", path, status, body, &d.out)
 	}
-	for path, command := range map[string][]string{"letters/nobody": {"show", "nobody"}, "replays/nobody": {"replays", "nobody"}} {
+	for path, command := range map[string][]string{"dead-letters/nobody": {"show", "nobody"}, "replays/nobody": {"replays", "nobody"}} {
 		status, answer := fetch(t, address+"api/"+path)
 		d.want(cli.ExitNothing, append(command, "-c", "pipeline.yaml")...)
 		var said struct {
@@ -86,7 +86,7 @@ func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
 	d := newDesk(t, false).fill()
 	address, _ := serving(t, d, "--brokers", d.brokers()[0], "--topic", "features.dlq")
-	status, answer := fetch(t, address+"api/letters")
+	status, answer := fetch(t, address+"api/dead-letters")
 	expect.That(t, status == http.StatusOK && string(answer["total"]) == "5", "%d %s", status, answer)
 	for _, path := range []string{"api/replays", "api/audit"} { // nobody has changed a dead letter yet
 		status, answer := fetch(t, address+path)

@@ -61,11 +61,11 @@ func (o *operator) signIn(token, to string) *httptest.ResponseRecorder {
 // Nobody sees anything before signing in; the link that was wanted comes after it.
 func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	o := withAccess(t, tokenFile, 2)
-	for _, path := range []string{"/", "/letters/id-a", "/map", "/audit", "/change?verb=discard", "/nowhere"} {
+	for _, path := range []string{"/", "/dead-letters/id-a", "/map", "/audit", "/change?verb=discard", "/nowhere"} {
 		w := o.get(path)
 		expect.That(t, w.Code == http.StatusSeeOther && w.Header().Get("Location") == "/sign-in?to="+url.QueryEscape(path) && !strings.Contains(w.Body.String(), "crosses"), "%s: %d %s", path, w.Code, w.Body)
 	}
-	for _, path := range []string{"/api/letters", "/api/letters/id-a/value", "/api/openapi.json", "/api/nowhere"} {
+	for _, path := range []string{"/api/dead-letters", "/api/dead-letters/id-a/value", "/api/openapi.json", "/api/nowhere"} {
 		w := o.get(path)
 		said := o.refused(w, http.StatusUnauthorized)
 		expect.That(t, said.Code == "not_signed_in" && w.Header().Get("WWW-Authenticate") == "Bearer", "%s: %+v", path, said)
@@ -101,7 +101,7 @@ func TestAccess_S4_6_roles(t *testing.T) {
 		expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "anna may not edit"), "%s of an edit: %d %s", path, w.Code, w.Body)
 	}
 	o.signIn(bobsToken, "/")
-	for _, path := range []string{"/", "/letters/id-a", "/audit", "/replays"} {
+	for _, path := range []string{"/", "/dead-letters/id-a", "/audit", "/replays"} {
 		page := o.see(path)
 		expect.That(t, !strings.Contains(page, "/change") && !strings.Contains(page, "/undo") && strings.Contains(page, "<span>bob</span>"), "%s: %s", path, page)
 	}
@@ -118,7 +118,7 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	o.until(to, ">done<")
 	page := o.see("/audit")
 	expect.That(t, strings.Contains(page, "<td>anna<br>"), "%v", page)
-	r := request("/api/letters")
+	r := request("/api/dead-letters")
 	r.Header.Set("Authorization", "Bearer "+bobsToken)
 	expect.Equal(t, o.ask(r).Code, http.StatusOK, "a program with bob's token")
 	says(t, o.send("/sign-out", form(o.see("/"))), http.StatusSeeOther)
@@ -222,7 +222,7 @@ func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
 	address := listening(o.desk, func(address string) {
 		o.console.gate = gateOf(t, strings.Replace(tokenFile, "http://127.0.0.1:8480", address, 1))
 	})
-	p := chromium.Start(t).Open(address+"/letters/id-a", 1280, 800)
+	p := chromium.Start(t).Open(address+"/dead-letters/id-a", 1280, 800)
 	p.AwaitText("Your token")
 	p.Type("input[name=secret]", "not-this-one")
 	p.ClickOn("main button")
@@ -272,15 +272,15 @@ func TestGuard_S4_6_refuses_other_host_names(t *testing.T) {
 func TestGuard_S4_6_only_reads_and_sends_its_headers_always(t *testing.T) {
 	d := newDesk(t)
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodHead} {
-		r := request("/api/letters")
+		r := request("/api/dead-letters")
 		r.Method = method
 		w := d.ask(r)
 		expect.That(t, w.Code == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "GET", "%s: %d", method, w.Code)
 	}
-	r := request("/api/letters")
+	r := request("/api/dead-letters")
 	r.ContentLength = -1
 	d.refused(d.ask(r), http.StatusRequestEntityTooLarge)
-	for _, path := range []string{"/api/stats", "/api/nowhere", "/api/letters?x=1", "/api/openapi.json"} {
+	for _, path := range []string{"/api/stats", "/api/nowhere", "/api/dead-letters?x=1", "/api/openapi.json"} {
 		r := request(path)
 		r.Header.Set("Origin", "https://elsewhere.example")
 		h := d.ask(r).Header()

@@ -54,7 +54,7 @@ func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	p.Click("Show")
 	p.AwaitText("Dead letters: 1")
 	copied(t, p, "Copy P-b of", long)
-	p.ClickOn("main td a[href='/letters/b']")
+	p.ClickOn("main td a[href='/dead-letters/b']")
 	p.AwaitText("no such code")
 	p.Await(`document.querySelector("h1").innerText == "b" && document.querySelector("pre").innerText.includes('"P-1"')`)
 	copied(t, p, "Copy b", "b")
@@ -174,7 +174,7 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 	p := chromium.Start(t).Open(address+"/", 1024, 800)
 	paths := []string{"/", "/?order=newest", "/replays", "/audit"}
 	for i := range texts {
-		paths = append(paths, fmt.Sprintf("/letters/id-%d", i))
+		paths = append(paths, fmt.Sprintf("/dead-letters/id-%d", i))
 	}
 	for _, path := range paths {
 		p.Go(address + path)
@@ -218,7 +218,7 @@ func TestBrowser_S4_6_paints_a_million_dead_letters(t *testing.T) {
 	p := chromium.Start(t).Open(listening(d)+"/", 1280, 800)
 	p.AwaitText("1,000,000 pending dead letters · 1 group in all")
 	p.AwaitText("Dead letters: 1,000,000")
-	p.Await(`performance.getEntriesByName("first-contentful-paint").length == 1 && document.querySelectorAll("main td.id a[href^='/letters/']").length == 50`)
+	p.Await(`performance.getEntriesByName("first-contentful-paint").length == 1 && document.querySelectorAll("main td.id a[href^='/dead-letters/']").length == 50`)
 	p.Click("Map")
 	p.AwaitText("1,000,000 dead letters on the map")
 	p.Await(`performance.getEntriesByName("first-contentful-paint").length == 1 && document.querySelector("svg circle")`)

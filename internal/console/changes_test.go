@@ -210,7 +210,7 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 		expect.That(t, w.Code >= 400, "%s: %d %s", name, w.Code, w.Body)
 	}
 	expect.Equal(t, o.send("/change", with(form(page), "reason", strings.Repeat("x", maxForm))).Code, http.StatusRequestEntityTooLarge, "a large form")
-	for _, path := range []string{"/", "/letters/id-a", "/api/letters", "/replays/x", "/nowhere"} {
+	for _, path := range []string{"/", "/dead-letters/id-a", "/api/dead-letters", "/replays/x", "/nowhere"} {
 		w := o.send(path, good)
 		expect.That(t, w.Code >= 400, "POST %s: %d", path, w.Code)
 	}
@@ -223,7 +223,7 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 // Without --allow-changes there is no form, and no path takes one.
 func TestChanges_S4_6_not_unless_allowed(t *testing.T) {
 	o := &operator{desk: newDesk(t, letter("a", 0))}
-	for _, path := range []string{"/", "/letters/a", "/audit"} {
+	for _, path := range []string{"/", "/dead-letters/a", "/audit"} {
 		page := o.see(path)
 		expect.That(t, !strings.Contains(page, `method="post"`) && !strings.Contains(page, "/change") && o.cookie == nil, "%s: %s", path, page)
 	}

@@ -68,7 +68,7 @@ func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.
 			var got []string
 			cursor := ""
 			for page := range 20 {
-				answer := read[LettersAnswer](d, "/api/letters?limit=2&order="+order+cursor)
+				answer := read[LettersAnswer](d, "/api/dead-letters?limit=2&order="+order+cursor)
 				first := page == 0
 				expect.That(t, first == (answer.Total != nil) && (!first || *answer.Total == 7), "the total of page %d is %v", page, answer.Total)
 				for _, l := range answer.Letters {
@@ -98,20 +98,20 @@ func TestLetters_S4_6_a_page_is_bounded_in_bytes(t *testing.T) {
 		records = append(records, r)
 	}
 	d := newDesk(t, records...)
-	first := read[LettersAnswer](d, "/api/letters?limit=60")
+	first := read[LettersAnswer](d, "/api/dead-letters?limit=60")
 	must.That(t, len(first.Letters) == pagePart && first.Next != "" && *first.Total == 60, "%d dead letters, total %v, next %q", len(first.Letters), first.Total, first.Next)
-	second := read[LettersAnswer](d, "/api/letters?limit=60&cursor="+first.Next)
+	second := read[LettersAnswer](d, "/api/dead-letters?limit=60&cursor="+first.Next)
 	expect.That(t, len(second.Letters) == 10 && second.Next == "" && second.Letters[0].ID == "id-50", "%d dead letters, next %q", len(second.Letters), second.Next)
 }
 
 func TestLetter_S4_6_with_its_value(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	got := read[LetterAnswer](d, "/api/letters/a").Letter
+	got := read[LetterAnswer](d, "/api/dead-letters/a").Letter
 	expect.That(t, got.ID == "a" && got.Value != nil && *got.Value == bowTie && got.Today != nil && got.Feature != nil, "%+v", got)
-	w := d.get("/api/letters/a/value")
+	w := d.get("/api/dead-letters/a/value")
 	h := w.Header()
 	expect.That(t, w.Body.String() == bowTie && h.Get("Content-Type") == "application/octet-stream" && len(h.Get("Switchback-Sha256")) == 64 && h.Get("Switchback-Index-Time") != "", "%d %v %s", w.Code, h, w.Body)
-	for _, path := range []string{"/api/letters/nobody", "/api/letters/nobody/value", "/api/replays/nobody"} {
+	for _, path := range []string{"/api/dead-letters/nobody", "/api/dead-letters/nobody/value", "/api/replays/nobody"} {
 		said := d.refused(d.get(path), http.StatusNotFound)
 		expect.That(t, said.Exit == cli.ExitNothing && said.Code == "nothing", "%s: %+v", path, said)
 	}
@@ -128,14 +128,14 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	of := read[ReplayAnswer](d, "/api/replays/fix-1").Replay
 	expect.That(t, of.Attempted == 1 && of.UnderWay == 1, "%+v", of)
 	d.put(replaying("b", "fix-1"), reprocessed("b", "fix-1"))
-	page := read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1")
+	page := read[OutcomesAnswer](d, "/api/replays/fix-1/dead-letters?limit=1")
 	must.That(t, page.Total == 2 && len(page.Letters) == 1 && page.Letters[0].ID == "a" && page.Letters[0].Result == states.LetterWaiting, "%+v", page)
-	page = read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1&cursor="+page.Next)
+	page = read[OutcomesAnswer](d, "/api/replays/fix-1/dead-letters?limit=1&cursor="+page.Next)
 	expect.That(t, page.Total == 2 && page.Letters[0].ID == "b" && page.Letters[0].Result == states.LetterReprocessed && page.Next == "", "%+v", page)
-	says(t, d.get("/replays/fix-1?outcome=reprocessed&cursor="), http.StatusOK, "<h2>Replay</h2>", "Its dead letters: 1", `<a href="/letters/b">`, `<span class="badge reprocessed">reprocessed</span>`)
-	said := d.refused(d.get("/api/replays/fix-1/letters?outcome=lost"), http.StatusBadRequest)
+	says(t, d.get("/replays/fix-1?outcome=reprocessed&cursor="), http.StatusOK, "<h2>Replay</h2>", "Its dead letters: 1", `<a href="/dead-letters/b">`, `<span class="badge reprocessed">reprocessed</span>`)
+	said := d.refused(d.get("/api/replays/fix-1/dead-letters?outcome=lost"), http.StatusBadRequest)
 	expect.That(t, strings.Contains(said.Message, "use one of"), "%+v", said)
-	d.refused(d.get("/api/replays/nobody/letters"), http.StatusNotFound)
+	d.refused(d.get("/api/replays/nobody/dead-letters"), http.StatusNotFound)
 }
 
 // The audit trail is listed newest first, page by page, also events of one moment, and while others are written.
@@ -163,7 +163,7 @@ func TestAudit_S4_6_the_newest_first(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"limit=2": "[8 7 6 5 4 3 2 1 0] 9", "operation=op-1": "[7 5 3 1] 4", "letter=3": "[3] 1", "since=2026-11-03T04:05:13Z&limit=1": "[8 7] 2", "operation=none": "[] 0",
+		"limit=2": "[8 7 6 5 4 3 2 1 0] 9", "operation=op-1": "[7 5 3 1] 4", "dead_letter=3": "[3] 1", "since=2026-11-03T04:05:13Z&limit=1": "[8 7] 2", "operation=none": "[] 0",
 	} {
 		letters, _, total := pages(query)
 		expect.Equal(t, fmt.Sprint(letters, total), want, query)
@@ -192,7 +192,7 @@ func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
 		"cursor=x", "cursor=1.2", "cursor=1.2.3.4", "cursor=%27%20OR%201=1", "since=yesterday", "since=1&since=2", "until=%00", "text=%ff", "text=a%00b", "bbox=1,2,3", "bbox=NaN,0,1,1",
 		"gone=maybe", "header=", "%zz=1", "a;b", "text=" + strings.Repeat("x", maxQuery),
 	} {
-		w := d.get("/api/letters?" + query)
+		w := d.get("/api/dead-letters?" + query)
 		want := http.StatusBadRequest
 		if len(query) > maxQuery {
 			want = http.StatusRequestURITooLong
@@ -201,19 +201,19 @@ func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
 		expect.That(t, said.Exit == cli.ExitUsage, "%.40s: %+v", query, said)
 	}
 	d.refused(d.get("/api/stats?since=1h"), http.StatusBadRequest)
-	d.refused(d.get("/api/letters/%ff"), http.StatusBadRequest)
+	d.refused(d.get("/api/dead-letters/%ff"), http.StatusBadRequest)
 	d.refused(d.get("/api/nowhere"), http.StatusNotFound)
 	for _, harmless := range []string{"text=%27%3B+DROP+TABLE+dead_letter_queue", "id=%25", "feature=%3Cscript%3E", "code=" + strings.Repeat("x", 4000)} {
-		got := read[LettersAnswer](d, "/api/letters?"+harmless)
+		got := read[LettersAnswer](d, "/api/dead-letters?"+harmless)
 		expect.That(t, len(got.Letters) == 0 && *got.Total == 0, "%.40s selects %+v", harmless, got.Letters)
 	}
-	expect.Equal(t, len(read[LettersAnswer](d, "/api/letters").Letters), 1, "dead letters")
+	expect.Equal(t, len(read[LettersAnswer](d, "/api/dead-letters").Letters), 1, "dead letters")
 }
 
 // An answer that is sent piece by piece could keep the index busy for as long as a client likes.
 func TestConsole_S4_6_an_answer_is_complete_before_it_is_sent(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	for _, path := range []string{"/api/letters", "/api/letters/a", "/api/letters/a/value", "/api/nowhere"} {
+	for _, path := range []string{"/api/dead-letters", "/api/dead-letters/a", "/api/dead-letters/a/value", "/api/nowhere"} {
 		w := d.get(path)
 		expect.Equal(t, w.Header().Get("Content-Length"), fmt.Sprint(w.Body.Len()), path, "Content-Length", w.Body.Len())
 	}
@@ -221,7 +221,7 @@ func TestConsole_S4_6_an_answer_is_complete_before_it_is_sent(t *testing.T) {
 
 func TestConsole_S4_6_bytes_cannot_steer_a_terminal(t *testing.T) {
 	d := newDesk(t, letter("a", 0, func(c *header.Control) { c.ErrorMessage = "\x1b[2J\u202e<script>" }))
-	w := d.get("/api/letters")
+	w := d.get("/api/dead-letters")
 	expect.That(t, !strings.ContainsAny(w.Body.String(), "\x1b\u202e") && json.Valid(w.Body.Bytes()), "%s", w.Body)
 }
 
@@ -237,11 +237,11 @@ func TestReplays_S4_6_need_a_pipeline(t *testing.T) {
 
 func TestQuery_S4_6_selects_what_the_flags_select(t *testing.T) {
 	r := routes()[2]
-	q := must.Get(r.parse(request("/api/letters?code=a,b&code=c&header=x=1&bbox=1,2,3,4&since=36h&gone=true&order=newest")))(t)
+	q := must.Get(r.parse(request("/api/dead-letters?code=a,b&code=c&header=x=1&bbox=1,2,3,4&since=36h&gone=true&order=newest")))(t)
 	got, err := q.selection(start)
 	expect.That(t, err == nil && slices.Equal(got.Codes, []string{"a,b", "c"}) && len(got.Headers) == 1 && got.BBox != nil && got.Gone && got.Newest && got.Since.Equal(start.Add(-36*60*60*1e9)),
 		"%+v, %v", got, err)
 	none := dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}
-	got = must.Get(must.Get(r.parse(request("/api/letters")))(t).selection(start))(t)
+	got = must.Get(must.Get(r.parse(request("/api/dead-letters")))(t).selection(start))(t)
 	expect.Equal(t, fmt.Sprint(got), fmt.Sprint(none))
 }

@@ -59,11 +59,11 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	w := o.send("/edit/id-a", with(form(page), "value", mended))
 	shown := w.Body.String()
 	must.That(t, w.Code == http.StatusOK && strings.Contains(shown, "/geometry/coordinates") && strings.Contains(shown, ">passes</span>"), "%d %s", w.Code, shown)
-	expect.That(t, !strings.Contains(o.see("/letters/id-a"), "[2,0],[2,2]"), "the preview has changed it")
+	expect.That(t, !strings.Contains(o.see("/dead-letters/id-a"), "[2,0],[2,2]"), "the preview has changed it")
 	says(t, o.send("/edit/id-a/save", form(shown)), http.StatusBadRequest, "needs a reason")
 	to, _ := o.follows("/edit/id-a/save", with(form(shown), "reason", "corners swapped"))
 	o.until(to, ">done<")
-	got := o.see("/letters/id-a")
+	got := o.see("/dead-letters/id-a")
 	expect.That(t, strings.Contains(got, "[2,0],[2,2]") && strings.Contains(got, ">passes</span>"), "%v", got)
 	// Somebody else looked at the bytes before.
 	says(t, o.send("/edit/id-a", with(form(page), "value", `{"mine":1}`)), http.StatusOK, "look at it again")
@@ -72,7 +72,7 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	undo := "/undo/" + strings.TrimPrefix(o.operationOf("corners swapped"), "/replays/")
 	to, _ = o.follows(undo, with(form(o.see(undo)), "reason", "it was right"))
 	o.until(to, ">done<")
-	expect.That(t, !strings.Contains(o.see("/letters/id-a"), "[2,0],[2,2]"), "the edit is not taken back")
+	expect.That(t, !strings.Contains(o.see("/dead-letters/id-a"), "[2,0],[2,2]"), "the edit is not taken back")
 	for name, form := range map[string]url.Values{
 		"no JSON": with(form(page), "value", "{"), "nothing": form(page), "a patch by hand": with(form(page), "patch", "{}"),
 	} {
@@ -97,7 +97,7 @@ func (o *operator) operationOf(reason string) string {
 func TestBrowser_S4_6_S4_8_mends_a_dead_letter(t *testing.T) {
 	d := newDeskOf(t, &Changes{}, letter("a", 0))
 	address := listening(d)
-	p := chromium.Start(t).Open(address+"/letters/a", 1280, 900)
+	p := chromium.Start(t).Open(address+"/dead-letters/a", 1280, 900)
 	p.Click("Edit it…")
 	p.AwaitText("The whole value")
 	var done bool
@@ -109,7 +109,7 @@ func TestBrowser_S4_6_S4_8_mends_a_dead_letter(t *testing.T) {
 	p.Type("input[name=reason]", "corners swapped")
 	p.Click("Save as a new version")
 	p.Await(`document.querySelector(".badge.done")`)
-	p.Go(address + "/letters/a")
+	p.Go(address + "/dead-letters/a")
 	p.Await(`document.querySelector("pre").innerText.includes("[2,0],[2,2]")`)
 	log := p.Log()
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))

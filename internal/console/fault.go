@@ -77,7 +77,7 @@ func sendJSON(w http.ResponseWriter, status int, answer any) error {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
 	if len(text) > maxAnswer {
-		return usage("the answer has %d bytes, more than %d: choose less, with limit, or read the bytes of one dead letter at /api/letters/{id}/value", len(text), maxAnswer)
+		return usage("the answer has %d bytes, more than %d: choose less, with limit, or read the bytes of one dead letter at /api/dead-letters/{id}/value", len(text), maxAnswer)
 	}
 	send(w, status, "application/json", append([]byte(text), '\n'))
 	return nil

@@ -29,7 +29,7 @@ type GroupsAnswer struct {
 // LettersAnswer is a page of dead letters.
 type LettersAnswer struct {
 	Fresh   Freshness        `json:"fresh"`
-	Letters []dlq.LetterJSON `json:"letters"`
+	Letters []dlq.LetterJSON `json:"dead_letters"`
 	Total   *int             `json:"total,omitempty"` // dead letters that the filters select; on the first page only
 	Next    string           `json:"next,omitempty"`  // cursor of the next page; absent on the last one
 
@@ -39,7 +39,7 @@ type LettersAnswer struct {
 // LetterAnswer is one dead letter.
 type LetterAnswer struct {
 	Fresh  Freshness      `json:"fresh"`
-	Letter dlq.DetailJSON `json:"letter"`
+	Letter dlq.DetailJSON `json:"dead_letter"`
 }
 
 func (c *Console) stats(ctx context.Context, _ query) (StatsAnswer, error) {

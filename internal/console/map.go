@@ -38,7 +38,7 @@ type PointGeometry struct {
 
 // ClusterProperties describes the dead letters in a cell.
 type ClusterProperties struct {
-	Letters int              `json:"letters"`
+	Letters int              `json:"dead_letters"`
 	Pending int              `json:"pending"`
 	BBox    deadletters.BBox `json:"bbox"`         // the cell, as a value of the parameter bbox
 	ID      string           `json:"id,omitempty"` // of the only dead letter there, if it is known

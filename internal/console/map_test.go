@@ -41,7 +41,7 @@ func TestMap_S4_6_clusters_lead_to_dead_letters(t *testing.T) {
 	near := read[MapAnswer](d, "/api/map?bbox="+swiss.Properties.BBox.String())
 	expect.That(t, len(near.Features) == 2 && near.NoPlace == 0, "nearer: %+v", near)
 	text := shown(d, "/map", http.StatusOK)
-	for _, want := range []string{"3 dead letters on the map", "3 dead letters more have no place", `href="/letters/fiji"`, `aria-label="2 dead letters, 1 pending, around `} {
+	for _, want := range []string{"3 dead letters on the map", "3 dead letters more have no place", `href="/dead-letters/fiji"`, `aria-label="2 dead letters, 1 pending, around `} {
 		expect.That(t, strings.Contains(text, want), "%q is missing in %s", want, text)
 	}
 	text = shown(d, "/map?code=none", http.StatusOK)
@@ -92,7 +92,7 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 	p.Click("The whole map")
 	p.AwaitText("14 dead letters on the map")
 	p.Enter(`svg a[aria-label^="1 dead letter,"]`)
-	p.Await(`location.pathname.startsWith("/letters/")`)
+	p.Await(`location.pathname.startsWith("/dead-letters/")`)
 	log := p.Log()
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
@@ -100,9 +100,9 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 // The page of a dead letter draws every shape that it can, with a cross where it is refused, and shows no picture of what has none.
 func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	at := read[LetterAnswer](d, "/api/letters/a").Letter.Refused
+	at := read[LetterAnswer](d, "/api/dead-letters/a").Letter.Refused
 	must.That(t, at != nil && at.Place != nil && *at.Place == [2]float64{1, 1} && at.Path == "/geometry/coordinates/0", "%+v", at)
-	p := chromium.Start(t).Open(listening(d)+"/letters/a", 1280, 900)
+	p := chromium.Start(t).Open(listening(d)+"/dead-letters/a", 1280, 900)
 	// The mark covers the crossing, and the rings are on both sides of it.
 	p.Await(`(() => {
 		const mark = document.querySelector("svg .fault").getBoundingClientRect(), area = document.querySelector("svg .area").getBoundingClientRect()
@@ -139,14 +139,14 @@ func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 // Where today's transform repairs a geometry, the page has it before and after.
 func TestShape_S4_6_before_and_after_a_repair(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	says(t, d.get("/letters/a"), http.StatusOK, `data-repaired=""`)
+	says(t, d.get("/dead-letters/a"), http.StatusOK, `data-repaired=""`)
 	d.stop()
 	d.repairs = "repair"
 	d.open()
-	of := read[LetterAnswer](d, "/api/letters/a").Letter
+	of := read[LetterAnswer](d, "/api/dead-letters/a").Letter
 	expect.That(t, of.Today.Passes && strings.Contains(string(of.Repaired), `"geometry":{"type":"MultiPolygon"`) && strings.Contains(string(of.Feature), `"geometry":{"type":"Polygon"`),
 		"%+v: %s, %s", of.Today, of.Feature, of.Repaired)
-	says(t, d.get("/letters/a"), http.StatusOK, "as today's transform repairs it", `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`)
+	says(t, d.get("/dead-letters/a"), http.StatusOK, "as today's transform repairs it", `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`)
 }
 
 // rings returns the arcs of each ring.

@@ -62,7 +62,7 @@ func everything() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	return append(paths, "/audit?letter=id-a", "/api/audit?letter=id-a", "/audit?operation=op-1")
+	return append(paths, "/audit?dead_letter=id-a", "/api/audit?dead_letter=id-a", "/audit?operation=op-1")
 }
 
 // as asks with a token.
@@ -93,11 +93,11 @@ func TestMask_S4_6_tells_nothing(t *testing.T) {
 		}
 	}
 	expect.That(t, seen >= 20, "eve sees the secret at %d addresses alone", seen)
-	for _, path := range []string{"/api/letters?text=Beeble", "/?text=B", "/api/groups?header=raw", "/map?feature=" + secret, "/api/letters/id-a/value", "/change?verb=discard&text=B"} {
+	for _, path := range []string{"/api/dead-letters?text=Beeble", "/?text=B", "/api/groups?header=raw", "/map?feature=" + secret, "/api/dead-letters/id-a/value", "/change?verb=discard&text=B"} {
 		says(t, o.as(annasToken, path), http.StatusForbidden, "are masked for your role")
 		says(t, o.as(evesToken, path), http.StatusOK)
 	}
-	page := o.as(bobsToken, "/letters/id-a").Body.String()
+	page := o.as(bobsToken, "/dead-letters/id-a").Body.String()
 	expect.That(t, strings.Contains(page, "&#34;use&#34;:&#34;kept&#34;") && strings.Contains(page, "Fields are masked for your role") && !strings.Contains(page, "/value"), "%v", page)
 }
 
@@ -120,9 +120,9 @@ func TestMask_S4_6_in_changes_and_after_a_restart(t *testing.T) {
 		return gateOf(t, strings.Replace(tokenFile, "people: [", "people: [{name: eve, role: edit, token_file: eve}, ", 1)+"mask: [/geometry]\nexport: edit\n")
 	}
 	o.open()
-	page = o.as(bobsToken, "/letters/id-a").Body.String()
-	expect.That(t, strings.Contains(page, "&#34;owner&#34;:&#34;"+secret) && !strings.Contains(page, "<svg") && !strings.Contains(page, "/api/letters"), "%v", page)
-	for path, want := range map[string]int{"/map": 403, "/api/map": 403, "/?bbox=1,1,3,3": 403, "/api/letters": 403, "/api/letters/id-a": 403, "/api/letters/id-a/value": 403, "/api/groups": 200, "/": 200} {
+	page = o.as(bobsToken, "/dead-letters/id-a").Body.String()
+	expect.That(t, strings.Contains(page, "&#34;owner&#34;:&#34;"+secret) && !strings.Contains(page, "<svg") && !strings.Contains(page, "/api/dead-letters"), "%v", page)
+	for path, want := range map[string]int{"/map": 403, "/api/map": 403, "/?bbox=1,1,3,3": 403, "/api/dead-letters": 403, "/api/dead-letters/id-a": 403, "/api/dead-letters/id-a/value": 403, "/api/groups": 200, "/": 200} {
 		a, e := o.as(annasToken, path).Code, o.as(evesToken, path).Code
 		expect.That(t, a == want && e == http.StatusOK, "%s: %d for anna, %d for eve", path, a, e)
 	}

@@ -53,8 +53,8 @@ func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
 	schema := compiled(t, d)
 	asked := map[string][]string{
-		"/api/stats": {""}, "/api/groups": {"", "?id=nobody"}, "/api/letters": {"", "?limit=1", "?id=nobody"}, "/api/letters/{id}": {"a", "b", "c"},
-		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/replays/{id}/letters": {"fix-1"}, "/api/flow": {""}, "/api/audit": {"", "?letter=nobody", "?operations=true"}, "/api/map": {"", "?id=nobody"},
+		"/api/stats": {""}, "/api/groups": {"", "?id=nobody"}, "/api/dead-letters": {"", "?limit=1", "?id=nobody"}, "/api/dead-letters/{id}": {"a", "b", "c"},
+		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/replays/{id}/dead-letters": {"fix-1"}, "/api/flow": {""}, "/api/audit": {"", "?dead_letter=nobody", "?operations=true"}, "/api/map": {"", "?id=nobody"},
 	}
 	for _, r := range routes() {
 		if r.answerType == nil {

@@ -65,7 +65,7 @@ func pageRoutes() []route {
 	return []route{
 		showing("/{$}", append(filterParams(), orderParam(), cursorParam(), param{"groups", "next of the groups of the page before", text, false}), (*Console).homePage),
 		showing("/map", filterParams(), (*Console).mapPage),
-		showing("/letters/{id}", nil, (*Console).letterPage),
+		showing("/dead-letters/{id}", nil, (*Console).letterPage),
 		showing("/replays", nil, (*Console).replaysPage),
 		showing("/replays/{id}", outcomeParams(), (*Console).replayPage),
 		showing("/audit", auditParams(), (*Console).auditPage),
@@ -138,7 +138,7 @@ func (p page) To(path string, set ...string) string {
 func (p page) Near(m cluster) string {
 	switch {
 	case m.ID != "":
-		return "/letters/" + url.PathEscape(m.ID)
+		return "/dead-letters/" + url.PathEscape(m.ID)
 	case m.BBox.North-m.BBox.South < 1e-7:
 		return p.To("/", "bbox", m.BBox.String())
 	}
@@ -236,7 +236,7 @@ func (c *Console) auditPage(ctx context.Context, q query) (page, error) {
 	if asked.get("limit") == "" {
 		asked.values.Set("limit", strconv.Itoa(defaultLimit))
 	}
-	if asked.get("operation") == "" && asked.get("letter") == "" {
+	if asked.get("operation") == "" && asked.get("dead_letter") == "" {
 		asked.values.Set("operations", "true")
 	}
 	of, err := c.audit(ctx, asked)

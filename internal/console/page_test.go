@@ -35,15 +35,15 @@ func TestPage_S4_6_says_first_how_many_wait_and_since_when(t *testing.T) {
 	first := regexp.MustCompile(`(?s)<h1>(.*?)</h1>`).FindStringSubmatch(text)
 	expect.That(t, first != nil && strings.HasPrefix(first[1], "2 pending dead letters · 2 groups in all · the oldest ") && strings.Contains(first[1], ">60 min ago<") && strings.Contains(first[1], "retention can delete it in 6 d"),
 		"%q", first)
-	for _, want := range []string{`href="/letters/a"`, `href="/letters/b"`, `href="/letters/c"`, "no such code", "Dead letters: 3"} {
+	for _, want := range []string{`href="/dead-letters/a"`, `href="/dead-letters/b"`, `href="/dead-letters/c"`, "no such code", "Dead letters: 3"} {
 		expect.That(t, strings.Contains(text, want), "%q is missing in %s", want, text)
 	}
 	d.put(letter("a/b?c#d", 3))
-	odd := regexp.MustCompile(`href="(/letters/a[^"]+)"`).FindStringSubmatch(shown(d, "/", http.StatusOK))
+	odd := regexp.MustCompile(`href="(/dead-letters/a[^"]+)"`).FindStringSubmatch(shown(d, "/", http.StatusOK))
 	expect.That(t, odd != nil && strings.Contains(shown(d, odd[1], http.StatusOK), "<h1>a/b?c#d</h1>"), "%q", odd)
 	link := regexp.MustCompile(`href="(/\?group=[^"]+)"`).FindStringSubmatch(text)
 	of := shown(d, link[1], http.StatusOK)
-	expect.That(t, !strings.Contains(of, `href="/letters/a"`) && strings.Contains(of, `href="/letters/b"`) && strings.Contains(of, "Dead letters: 2"), "%s shows %s", link[1], of)
+	expect.That(t, !strings.Contains(of, `href="/dead-letters/a"`) && strings.Contains(of, `href="/dead-letters/b"`) && strings.Contains(of, "Dead letters: 2"), "%s shows %s", link[1], of)
 	none := shown(d, "/?text=nothing&code=&since=&status=&order=oldest", http.StatusOK)
 	expect.That(t, strings.Contains(none, "No dead letter matches") && strings.Contains(none, `data-live="5000"`), "%s", none)
 	d.console.now = func() time.Time { d.now = d.now.Add(time.Second); return d.now } // an answer takes seconds, and is asked for the less often
@@ -58,7 +58,7 @@ func TestPage_S4_6_pages_through_all(t *testing.T) {
 	path, seen := "/?order=newest", map[string]bool{}
 	for pages := 1; ; pages++ {
 		text := shown(d, path, http.StatusOK)
-		for _, m := range regexp.MustCompile(`href="/letters/([a-z]+)"`).FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`href="/dead-letters/([a-z]+)"`).FindAllStringSubmatch(text, -1) {
 			expect.That(t, !seen[m[1]], "%s is repeated on %s", m[1], path)
 			seen[m[1]] = true
 		}
@@ -78,7 +78,7 @@ func TestPage_S4_6_payloads_are_text(t *testing.T) {
 	r.Value = []byte(hostile)
 	r.Headers = append(r.Headers, kgo.RecordHeader{Key: hostile, Value: []byte(hostile)})
 	d := newDesk(t, r)
-	for _, path := range []string{"/", "/letters/%3Cb%3Eid", "/letters/%3Cscript%3E", "/?text=" + "%3Cscript%3E%22%3E"} {
+	for _, path := range []string{"/", "/dead-letters/%3Cb%3Eid", "/dead-letters/%3Cscript%3E", "/?text=" + "%3Cscript%3E%22%3E"} {
 		w := d.get(path)
 		text := regexp.MustCompile(`<script src="/(live|keys|draw).js" defer></script>`).ReplaceAllString(w.Body.String(), "") // the page's own
 		expect.That(t, !strings.Contains(text, "<script") && !strings.Contains(text, "<img") && !strings.Contains(text, "<b>id") && !strings.ContainsAny(text, "\x1b\u202e"),
@@ -92,9 +92,9 @@ func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
 	binary := letter("b", 1)
 	binary.Value = []byte{0xff, 0xfe}
 	d := newDesk(t, letter("a", 0), binary)
-	says(t, d.get("/letters/a"), http.StatusOK, "&#34;P-1&#34;", "ring 3 crosses itself", "refused", "00000000  7b 22 74 79")
-	says(t, d.get("/letters/b"), http.StatusOK, "It is no text", "00000000  ff fe")
-	says(t, d.get("/letters/nobody"), http.StatusNotFound, "no such dead letter")
+	says(t, d.get("/dead-letters/a"), http.StatusOK, "&#34;P-1&#34;", "ring 3 crosses itself", "refused", "00000000  7b 22 74 79")
+	says(t, d.get("/dead-letters/b"), http.StatusOK, "It is no text", "00000000  ff fe")
+	says(t, d.get("/dead-letters/nobody"), http.StatusNotFound, "no such dead letter")
 	says(t, d.get("/?since=yesterday"), http.StatusBadRequest, "since:")
 	d.broker.Close()
 	says(t, d.get("/"), http.StatusOK, "Not up to date", "cannot reach Kafka")
@@ -146,7 +146,7 @@ func TestBrowser_S4_6_works_by_keys(t *testing.T) {
 	p.Press("g", "x", "m", "g", "h")
 	p.Await(`document.readyState == "complete" && location.pathname == "/"`)
 	p.Press("j", "j", "Enter")
-	p.Await(`document.readyState == "complete" && location.pathname == "/letters/a"`)
+	p.Await(`document.readyState == "complete" && location.pathname == "/dead-letters/a"`)
 	log := p.Log()
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
@@ -180,7 +180,7 @@ func TestPage_S4_6_keeps_its_lists_while_nothing_changes(t *testing.T) {
 	path := "/?group=" + read[GroupsAnswer](o.desk, "/api/groups").Groups[0].ID
 	has := func(after string, ids ...string) {
 		t.Helper()
-		found := regexp.MustCompile(`<td class="id"><a href="/letters/(id-.)"`).FindAllStringSubmatch(o.see(path), -1)
+		found := regexp.MustCompile(`<td class="id"><a href="/dead-letters/(id-.)"`).FindAllStringSubmatch(o.see(path), -1)
 		var got []string
 		for _, m := range found {
 			got = append(got, m[1])

@@ -126,7 +126,7 @@ func (v *tour) lookAround() {
 	v.Click("geometry_invalid")
 	v.AwaitText("Refused values")
 	v.look("group")
-	v.ClickOn("main tr td.id a[href^='/letters/']")
+	v.ClickOn("main tr td.id a[href^='/dead-letters/']")
 	v.Await("document.querySelector('svg .fault')")
 	v.look("dead-letter")
 	v.Click("Map")
@@ -134,7 +134,7 @@ func (v *tour) lookAround() {
 	v.look("map")
 	v.at("/map?bbox=10,10,11,11", "map-nothing")
 	v.at("/?text=none", "home-nothing")
-	v.at("/letters/nobody", "not-found")
+	v.at("/dead-letters/nobody", "not-found")
 	v.at("/?since=yesterday", "wrong")
 	v.at("/audit?operation=none", "audit-nothing")
 	v.at("/change?verb=discard&code=none", "change-nothing")
@@ -142,7 +142,7 @@ func (v *tour) lookAround() {
 
 func (v *tour) edit() {
 	v.Go(v.site + "/?code=invalid_number")
-	v.ClickOn("main tr td.id a[href^='/letters/']")
+	v.ClickOn("main tr td.id a[href^='/dead-letters/']")
 	v.Click("Edit it…")
 	v.AwaitText("The whole value")
 	v.look("edit")

@@ -89,7 +89,7 @@ func TestPage_S4_6_operations_and_their_events(t *testing.T) {
 	d.put(replaying("a", "fix-1"), event("a", "discard-1", 0), replaying("b", long), event("b", long, 0))
 	for path, want := range map[string]string{
 		"/replays": `href="/replays/fix-1"`, "/replays/fix-1": "<dt>Under way</dt><dd>1</dd>", "/audit": `href="/audit?operation=discard-1"`,
-		"/audit?operation=discard-1&letter=&since=": `href="/letters/a"`, "/audit?operation=discard-1": "<td>gone for good</td>",
+		"/audit?operation=discard-1&dead_letter=&since=": `href="/dead-letters/a"`, "/audit?operation=discard-1": "<td>gone for good</td>",
 		"/replays?": `data-copy="` + long, "/audit?": `data-copy="` + long,
 	} {
 		says(t, d.get(path), http.StatusOK, want)
@@ -127,7 +127,7 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 		&kgo.Record{Topic: "features", Partition: 1, Value: []byte("3"), Timestamp: start.Add(-2 * time.Hour)}) // it is not the next one
 	page = shown(d, "/", http.StatusOK)
 	expect.That(t, strings.Contains(page, ">Lag</dt><dd>3 of features, 3,600 s behind</dd>") && !strings.Contains(page, "<dt>Instances</dt>"), "%s", page)
-	says(t, d.get("/letters/a"), http.StatusOK, `<dt>Deployed</dt><dd><span class="soft">no instance runs</span>`)
+	says(t, d.get("/dead-letters/a"), http.StatusOK, `<dt>Deployed</dt><dd><span class="soft">no instance runs</span>`)
 	flow := read[FlowAnswer](d, "/api/flow").Flow
 	expect.That(t, flow.Lag == 3 && flow.LagSince.Equal(start.Add(-time.Hour)) && flow.Mapping != "" && len(flow.Members) == 0, "%+v", flow)
 	denied := d.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "features", Err: kerr.TopicAuthorizationFailed, Count: -1})
@@ -138,7 +138,7 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 		page := d.get("/").Body.String()
 		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
 	})
-	says(t, d.get("/letters/a"), http.StatusOK, "<dt>Deployed</dt><dd>the same mapping</dd>")
+	says(t, d.get("/dead-letters/a"), http.StatusOK, "<dt>Deployed</dt><dd>the same mapping</dd>")
 	d.stop()
 	d.repairs = "repair" // the file is changed, and the instance runs on
 	d.open()
@@ -146,11 +146,11 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	theirs, ours := status.ShortMapping(flow.Members[0].Mapping), status.ShortMapping(flow.Mapping)
 	must.That(t, theirs != ours, "%s", ours)
 	member := flow.Members[0].Name + " with mapping <code>" + theirs + "</code>: "
-	says(t, d.get("/letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, member+`<span class="badge attention">refused</span> geometry_invalid `)
+	says(t, d.get("/dead-letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, member+`<span class="badge attention">refused</span> geometry_invalid `)
 	d.put(&kgo.Record{Topic: "features.control", Key: []byte("mapping/" + flow.Members[0].Mapping)})
-	says(t, d.get("/letters/a"), http.StatusOK, member+`<span class="warn">not known: features.control does not have their pipeline file`)
+	says(t, d.get("/dead-letters/a"), http.StatusOK, member+`<span class="warn">not known: features.control does not have their pipeline file`)
 	denied = d.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeGroups}, Err: kerr.GroupAuthorizationFailed, Count: -1})
-	says(t, d.get("/letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, "Describe group features")
+	says(t, d.get("/dead-letters/a"), http.StatusOK, `<dd><span class="badge good">passes</span>`, "Describe group features")
 	denied.Remove()
 	v := newFlowView(FlowAnswer{Flow: &replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}}})
 	expect.That(t, len(v.Others) == 1 && v.Others[0].Name == "y" && fmt.Sprint(v.Unknown) == "[z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
@@ -278,16 +278,16 @@ func TestConsole_S4_6_while_no_broker_answers(t *testing.T) {
 	d.broker.Close()
 	d.now = start.Add(90 * time.Second)
 	for path, fresh := range map[string]Freshness{
-		"/api/stats":   read[StatsAnswer](d, "/api/stats").Fresh,
-		"/api/groups":  read[GroupsAnswer](d, "/api/groups").Fresh,
-		"/api/letters": read[LettersAnswer](d, "/api/letters").Fresh,
-		"/api/map":     read[MapAnswer](d, "/api/map").Fresh,
+		"/api/stats":        read[StatsAnswer](d, "/api/stats").Fresh,
+		"/api/groups":       read[GroupsAnswer](d, "/api/groups").Fresh,
+		"/api/dead-letters": read[LettersAnswer](d, "/api/dead-letters").Fresh,
+		"/api/map":          read[MapAnswer](d, "/api/map").Fresh,
 	} {
 		expect.That(t, fresh.AgeSeconds == 90 && strings.Contains(fresh.Stale, "cannot reach Kafka"), "%s: %+v", path, fresh)
 	}
 	got := read[StatsAnswer](d, "/api/stats").Stats
 	expect.That(t, got.Letters == 1 && got.Retention.Milliseconds == nil, "%+v", got)
-	for _, path := range []string{"/api/letters/a", "/api/letters/a/value", "/api/replays", "/api/replays/fix", "/api/audit"} {
+	for _, path := range []string{"/api/dead-letters/a", "/api/dead-letters/a/value", "/api/replays", "/api/replays/fix", "/api/audit"} {
 		said := d.refused(d.get(path), http.StatusServiceUnavailable)
 		expect.That(t, strings.Contains(said.Message, "is the broker running?") && said.Exit == cli.ExitRuntime && said.Code == "unavailable", "%s: %+v", path, said)
 	}
@@ -311,7 +311,7 @@ func TestConsole_S4_6_a_damaged_index_is_named(t *testing.T) {
 	if _, err := other.Index().Sync(t.Context()); err != nil { // from its own memory; what it writes makes others read the file again
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/api/stats", "/api/letters", "/api/letters/a"} {
+	for _, path := range []string{"/api/stats", "/api/dead-letters", "/api/dead-letters/a"} {
 		said := d.refused(d.get(path), http.StatusServiceUnavailable)
 		expect.That(t, strings.Contains(said.Message, "is damaged") && strings.Contains(said.Message, "replayer index --rebuild"), "%s: %+v", path, said)
 	}

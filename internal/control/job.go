@@ -94,10 +94,10 @@ func (j Job) Stopped() bool { return j.State.Ended() && j.NotReached > 0 }
 
 // JobCounts is the progress of a job, and its result once it has ended.
 type JobCounts struct {
-	Letters      int `json:"letters"`    // chosen
-	Done         int `json:"done"`       // reinjected, or changed
-	Duplicates   int `json:"duplicates"` // closed, because a dead letter with the same content was reinjected
-	Left         int `json:"left"`       // not changed
+	Letters      int `json:"dead_letters"` // chosen
+	Done         int `json:"done"`         // reinjected, or changed
+	Duplicates   int `json:"duplicates"`   // closed, because a dead letter with the same content was reinjected
+	Left         int `json:"left"`         // not changed
 	NotReached   int `json:"not_reached"`
 	Transactions int `json:"transactions"`
 	Wave         int `json:"wave,omitzero"`         // of a replay, from 1

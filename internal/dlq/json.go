@@ -83,7 +83,7 @@ func newValuesJSON(v *Values) *ValuesJSON {
 // StatsJSON counts the dead letters of a DLQ.
 type StatsJSON struct {
 	DLQ       string              `json:"dlq"`
-	Letters   int                 `json:"letters"`
+	Letters   int                 `json:"dead_letters"`
 	Statuses  map[string]int      `json:"statuses"`
 	PutBack   int                 `json:"put_back,omitempty"` // of those discarded: put back to a topic of other software, which reports no outcome
 	Pending   []dlqindex.DayCount `json:"pending"`
@@ -202,7 +202,7 @@ type PlanJSON struct {
 	Summary  plan.Summary       `json:"summary"`
 	Outlook  []plan.Outcome     `json:"outlook"`
 	Targets  map[string]int     `json:"targets,omitempty"` // of a DLQ without a pipeline: number of dead letters by topic
-	Letters  []PlannedJSON      `json:"letters"`
+	Letters  []PlannedJSON      `json:"dead_letters"`
 }
 
 // NewPlannedJSON converts one dead letter of a plan for a DLQ.

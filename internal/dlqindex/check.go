@@ -21,7 +21,7 @@ const maxFaults = 10
 
 // Checked is the result of a check.
 type Checked struct {
-	Letters int      `json:"letters"` // compared
+	Letters int      `json:"dead_letters"` // compared
 	Total   int      `json:"faults"`
 	Faults  []string `json:"found"` // at most maxFaults of a kind; none means that index and topics agree
 }

@@ -159,7 +159,7 @@ type DayCount struct {
 	Day      string `json:"day"` // 2006-01-02, UTC
 	Code     string `json:"code"`
 	Pipeline string `json:"pipeline"`
-	Letters  int    `json:"letters"`
+	Letters  int    `json:"dead_letters"`
 }
 
 // Stats counts the letters of a DLQ.

@@ -69,7 +69,7 @@ type Progress struct {
 
 // Synced is the result of a sync.
 type Synced struct {
-	Letters       int           `json:"letters"`                  // records of the DLQ that were indexed
+	Letters       int           `json:"dead_letters"`             // records of the DLQ that were indexed
 	States        int           `json:"states"`                   // records of the status topic that were indexed
 	Gone          int           `json:"gone"`                     // letters whose records retention has deleted since the last sync
 	Expired       int           `json:"-"`                        // letters that were deleted: gone, and resolved long ago

@@ -176,7 +176,7 @@ func (r *replaying) count(b *batch) {
 	}
 	if len(b.staged) > 0 {
 		r.service.log.Info("replay transaction committed", "replay_id", r.plan.ID,
-			"letters", len(b.staged), "reinjected", result.Reinjected, "duplicates", result.Duplicates)
+			"dead_letters", len(b.staged), "reinjected", result.Reinjected, "duplicates", result.Duplicates)
 	}
 }
 

@@ -39,7 +39,7 @@ func versioned(t *testing.T) *world {
 // applied says, as the consumer does for keys with unsettled letters, what took effect last.
 func (w *world) applied(id string, number, offset int64) {
 	w.t.Helper()
-	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of " + id), Value: fmt.Appendf(nil, `{"format":1,"letters":1,"applied":[%d,%d]}`, number, offset)})
+	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of " + id), Value: fmt.Appendf(nil, `{"format":1,"dead_letters":1,"applied":[%d,%d]}`, number, offset)})
 	w.dead--
 }
 
@@ -85,7 +85,7 @@ func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	w.applied("delete", 9, 39)
 	w.remembered("ledger", 6, 10, time.Hour)
 	w.remembered("expired", 6, 10, 25*time.Hour)
-	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of deleted"), Value: []byte(`{"format":1,"letters":1,"applied":[3,60],"deleted":61}`)})
+	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of deleted"), Value: []byte(`{"format":1,"dead_letters":1,"applied":[3,60],"deleted":61}`)})
 	w.dead--
 	w.applied("undone", 9, 50)
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of undone")}) // nothing of the key waits or is dead any more

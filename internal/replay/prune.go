@@ -24,7 +24,7 @@ import (
 type PruneResult struct {
 	ID       string                     `json:"id,omitempty"` // of the operation; empty for a dry run
 	Before   time.Time                  `json:"before"`       // prunes dead letters that were resolved before this time
-	Letters  int                        `json:"letters"`      // dead letters removed permanently
+	Letters  int                        `json:"dead_letters"` // dead letters removed permanently
 	Statuses map[deadletters.Status]int `json:"statuses"`     // of the removed dead letters
 	Records  int64                      `json:"records"`      // deleted from the DLQ
 	Kept     int                        `json:"kept"`         // resolved before that time, but behind a dead letter that must stay

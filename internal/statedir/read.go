@@ -16,7 +16,7 @@ type Batch struct {
 	// The same transaction sends these dead letters to the cluster: their IDs, in one replay. From has for each
 	// partition an offset before them.
 	Replay  string                     `json:"replay,omitempty"`
-	Letters []string                   `json:"letters,omitempty"`
+	Letters []string                   `json:"dead_letters,omitempty"`
 	From    map[string]map[int32]int64 `json:"from,omitempty"`
 }
 

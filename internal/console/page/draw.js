@@ -67,7 +67,7 @@ function drawMap(svg) {
   if ("crosses" in svg.dataset) for (const place of places) if (place[0] < 0) place[0] += 360
   const on = frame(places, width, height, degrees, degrees ? 0.001 : 100)
   marks.forEach((mark, i) => {
-    const [x, y] = on.at(places[i]).map(tenth), n = Number(mark.dataset.letters)
+    const [x, y] = on.at(places[i]).map(tenth), n = Number(mark.dataset.deadLetters)
     mark.append(shape("circle", { class: mark.dataset.class, cx: x, cy: y, r: tenth(5 + 3 * Math.log10(n)) }))
     if (n >= 100) mark.append(shape("text", { class: "count", x, y }, short.format(n)))
   })

@@ -6,7 +6,7 @@
 //
 //	{"kind":"switchback replay plan","version":1,"id":"replay-…","pipeline":"…",…}
 //	{"partition":0,"offset":17,"id":"0-40-aaaaaaaa","content_hash":"sha256:…","do":"reinject","today":{"passes":true},…}
-//	{"end":{"letters":1,"sha256":"…"}}
+//	{"end":{"dead_letters":1,"sha256":"…"}}
 //
 // Reading is strict: an unknown version, an unknown member, dead letters out of order, a wrong checksum or anything
 // after the end is an error that names the line. The package neither selects dead letters nor executes plans;

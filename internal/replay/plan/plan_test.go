@@ -111,7 +111,7 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 		"broken off":              {strings.Join(lines[:4], ""), "its last line is missing"},
 		"half a line":             {text[:len(lines[0])+20], "line 2"},
 		"more behind it":          {text + lines[1], "continues after the end"},
-		"wrong count":             {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "its last line says 4"},
+		"wrong count":             {strings.Replace(text, `"dead_letters":5`, `"dead_letters":4`, 1), "its last line says 4"},
 	} {
 		_, err := parse(t, c.text)
 		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "%s: got %v, want %q", name, err, c.says)

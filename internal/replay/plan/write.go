@@ -32,7 +32,7 @@ type headLine struct {
 // endLine is the last line.
 type endLine struct {
 	End struct {
-		Letters int    `json:"letters"`
+		Letters int    `json:"dead_letters"`
 		SHA256  string `json:"sha256"` // of all bytes before this line
 	} `json:"end"`
 }

@@ -37,7 +37,7 @@ type LetterOutcome struct {
 
 // LetterOutcomes is a page of the dead letters of a replay.
 type LetterOutcomes struct {
-	Letters []LetterOutcome `json:"letters"`
+	Letters []LetterOutcome `json:"dead_letters"`
 	Total   int             `json:"total"`          // dead letters that the query selects, on all pages
 	Next    string          `json:"next,omitempty"` // After of the next page; absent on the last page
 }

@@ -31,7 +31,7 @@ func (w *Writer) openFiles(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("find out whether the last transaction of the previous replayer was committed: %w", err)
 	}
-	w.config.Log.Info("settled the transaction of a replayer that ended without a report", "replay_id", pending.Replay, "letters", len(pending.Letters), "committed", sent)
+	w.config.Log.Info("settled the transaction of a replayer that ended without a report", "replay_id", pending.Replay, "dead_letters", len(pending.Letters), "committed", sent)
 	return w.files.Decide(sent)
 }
 
@@ -70,7 +70,7 @@ func (w *Writer) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) {
 		}
 	}
 	if gone {
-		w.config.Log.Warn("the target topics have no more records of that time; the dead letters count as put back, and replayer reopen --including-put-back makes them pending again", "replay_id", b.Replay, "letters", len(b.Letters))
+		w.config.Log.Warn("the target topics have no more records of that time; the dead letters count as put back, and replayer reopen --including-put-back makes them pending again", "replay_id", b.Replay, "dead_letters", len(b.Letters))
 	}
 	return gone, nil
 }

@@ -30,7 +30,7 @@ type stateJSON struct {
 	Parts     keyorder.PartSet `json:"held_parts,omitempty"`
 	Remaining bool             `json:"held_rest,omitempty"`
 	Waiting   int64            `json:"waiting,omitempty"`
-	Letters   int64            `json:"letters,omitempty"`
+	Letters   int64            `json:"dead_letters,omitempty"`
 	Applied   *header.Version  `json:"applied,omitempty"`
 	Deleted   int64            `json:"deleted,omitempty"`
 	Scale     Scale            `json:"scale,omitempty"` // of Applied
