@@ -138,10 +138,13 @@ func (p *pipe) reopenings() []string {
 	p.t.Helper()
 	var out []string
 	for _, r := range p.read(p.topics.Audit) {
-		var e struct{ Letter, Message string }
+		var e struct {
+			DeadLetter string `json:"dead_letter"`
+			Message    string
+		}
 		must.Do(p.t, json.Unmarshal(r.Value, &e))
 		if strings.Contains(e.Message, "superseded -> pending") {
-			out = append(out, e.Letter)
+			out = append(out, e.DeadLetter)
 		}
 	}
 	return out

@@ -55,7 +55,7 @@ func (b *bench) make(i int) (*deadLetter, error) {
 	}.Record(b.id+".bare", partition)
 	event, err := audit.Event{
 		Time: at, Pipeline: b.id, RunID: back.ReplayID, Source: source.String(), FeatureID: id, ContentHash: c.ContentHash, Decision: audit.Replayed, Reason: "bench",
-		Code: c.ErrorCode, Class: c.ErrorClass, Stage: c.ErrorStage, Attempt: 1, Destination: b.id, Letter: c.DeadLetterID, By: "bench", Before: c.ContentHash, After: c.ContentHash,
+		Code: c.ErrorCode, Class: c.ErrorClass, Stage: c.ErrorStage, Attempt: 1, Destination: b.id, DeadLetter: c.DeadLetterID, By: "bench", Before: c.ContentHash, After: c.ContentHash,
 		Plan: c.ContentHash, Message: "dead letter " + c.DeadLetterID + ": pending -> replaying by bench, replay 1 of this letter", Key: []byte(id),
 	}.Record(b.id+".bare", partition)
 	l.event = event

@@ -41,7 +41,7 @@ consumer verify audit checks whether an event was changed, removed, added or mov
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.Letter, "dead-letter", "", "only events about this dead letter")
+	flags.StringVar(&f.filter.DeadLetter, "dead-letter", "", "only events about this dead letter")
 	flags.StringVar(&f.filter.Feature, "feature", "", "only events about the feature with this id")
 	flags.StringVar(&f.filter.Source, "source", "", "only events about the record that first appeared at TOPIC/PARTITION/OFFSET")
 	flags.StringVar(&f.key, "key", "", "only events about records with this Kafka key")
@@ -127,7 +127,7 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f audit.Filter)
 		if e.Plan != "" && e.Decision == audit.Operation {
 			what += ", plan " + e.Plan
 		}
-		t.Add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.Letter), orDash(e.RunID), orDash(e.Reason), what)
+		t.Add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.DeadLetter), orDash(e.RunID), orDash(e.Reason), what)
 	}
 	t.Drop(more)
 	fmt.Fprint(a.env.Err, t.Dropped())

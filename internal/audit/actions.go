@@ -40,7 +40,7 @@ func (a *Actions) Add(e *Event) {
 		act.Ended = e.Time
 	}
 	switch {
-	case e.Letter != "":
+	case e.DeadLetter != "":
 		act.Done[e.Decision]++
 	case e.Decision == Watched:
 		act.Watched = e.Message
@@ -54,7 +54,7 @@ func (a *Actions) Add(e *Event) {
 // of its own.
 func (a *Actions) action(e *Event) *Action {
 	id := e.RunID
-	if e.Letter == "" && e.Decision != Operation && e.Decision != Watched {
+	if e.DeadLetter == "" && e.Decision != Operation && e.Decision != Watched {
 		id = ""
 	}
 	call := [2]string{id, e.Call}

@@ -41,9 +41,9 @@ type Event struct {
 	// LastOffset is the last offset of the gap that begins at Source; nil except for an event of [Lost].
 	LastOffset *int64 `json:"last_offset,omitzero"`
 
-	Part   string `json:"part,omitzero"`        // the part of the record at Source, such as 17/230, from 0; "" for the whole record
-	Letter string `json:"dead_letter,omitzero"` // ID of the dead letter; "" if the record is not one
-	By     string `json:"by,omitzero"`          // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
+	Part       string `json:"part,omitzero"`        // the part of the record at Source, such as 17/230, from 0; "" for the whole record
+	DeadLetter string `json:"dead_letter,omitzero"` // ID of the dead letter; "" if the record is not one
+	By         string `json:"by,omitzero"`          // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
 
 	// The following fields are set when a person acts through the replayer.
 	User   string `json:"user,omitzero"`          // user of the operating system and the machine, such as root@vm; By is the name that this user gave
@@ -132,7 +132,7 @@ func (e *Event) object() *Object {
 		o.Number("last_offset", *e.LastOffset)
 	}
 	o.SomeText("part", e.Part)
-	o.SomeText("dead_letter", e.Letter)
+	o.SomeText("dead_letter", e.DeadLetter)
 	o.SomeText("by", e.By)
 	o.SomeText("user", e.User)
 	o.SomeText("call", e.Call)

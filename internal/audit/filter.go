@@ -13,29 +13,29 @@ import (
 // Filter selects audit events. An event must match all its fields. The zero filter selects the events of
 // operators.
 type Filter struct {
-	Letter    string     // events about this dead letter, including the consumer's events about its record from the first attempt on
-	Feature   string     // events about this feature ID, including the consumer's
-	Source    string     // events about the record that first appeared at "topic/partition/offset", including the consumer's
-	Key       []byte     // events about records with this Kafka key, including the consumer's; nil is any
-	Operation string     // events of this replay or other operation
-	By        string     // events of this operator
-	Decisions []Decision // events with one of these decisions
-	Since     time.Time  // events at or after this time
-	All       bool       // include the consumer's events
+	DeadLetter string     // events about this dead letter, including the consumer's events about its record from the first attempt on
+	Feature    string     // events about this feature ID, including the consumer's
+	Source     string     // events about the record that first appeared at "topic/partition/offset", including the consumer's
+	Key        []byte     // events about records with this Kafka key, including the consumer's; nil is any
+	Operation  string     // events of this replay or other operation
+	By         string     // events of this operator
+	Decisions  []Decision // events with one of these decisions
+	Since      time.Time  // events at or after this time
+	All        bool       // include the consumer's events
 }
 
 // Match reports whether the filter selects an event. topic is the source topic of the pipeline.
 func (f *Filter) Match(e *Event, topic string) bool {
-	ofRecord := f.Letter != "" || f.Feature != "" || f.Source != "" || f.Key != nil
+	ofRecord := f.DeadLetter != "" || f.Feature != "" || f.Source != "" || f.Key != nil
 	ofLetter := func() bool {
-		return e.Letter == f.Letter || e.Letter == "" && e.By == "" && e.Source != "" && e.Source == firstPosition(topic, f.Letter)
+		return e.DeadLetter == f.DeadLetter || e.DeadLetter == "" && e.By == "" && e.Source != "" && e.Source == firstPosition(topic, f.DeadLetter)
 	}
 	switch {
 	case !f.All && !ofRecord && e.By == "":
 		return false
 	case f.Feature != "" && e.FeatureID != f.Feature, f.Source != "" && e.Source != f.Source, f.Key != nil && !bytes.Equal(e.Key, f.Key):
 		return false
-	case f.Letter != "" && !ofLetter(), f.Operation != "" && e.RunID != f.Operation, f.By != "" && e.By != f.By:
+	case f.DeadLetter != "" && !ofLetter(), f.Operation != "" && e.RunID != f.Operation, f.By != "" && e.By != f.By:
 		return false
 	case len(f.Decisions) > 0 && !slices.Contains(f.Decisions, e.Decision):
 		return false

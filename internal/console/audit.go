@@ -24,7 +24,7 @@ type AuditAnswer struct {
 }
 
 func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
-	filter := audit.Filter{Letter: q.get("dead_letter"), Operation: q.get("operation")}
+	filter := audit.Filter{DeadLetter: q.get("dead_letter"), Operation: q.get("operation")}
 	limit, err := q.limit()
 	if err != nil {
 		return AuditAnswer{}, err

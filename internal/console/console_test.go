@@ -149,7 +149,7 @@ func TestAudit_S4_6_the_newest_first(t *testing.T) {
 		for cursor, n := "", 0; ; n++ {
 			answer := read[AuditAnswer](d, "/api/audit?"+query+cursor)
 			for _, e := range answer.Events {
-				letters = append(letters, e.Letter)
+				letters = append(letters, e.DeadLetter)
 			}
 			for _, a := range answer.Actions {
 				operations = append(operations, a.Operation)

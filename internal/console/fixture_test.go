@@ -144,7 +144,7 @@ func reprocessed(id, replayID string) *kgo.Record {
 
 // event is an audit event of an operator.
 func event(letter, operation string, seconds int) *kgo.Record {
-	e := audit.Event{Time: start.Add(time.Duration(seconds) * time.Second), Pipeline: "features", RunID: operation, Source: "features/0/1", Decision: audit.StateChanged, Letter: letter, By: "anna", Reason: "gone for good"}
+	e := audit.Event{Time: start.Add(time.Duration(seconds) * time.Second), Pipeline: "features", RunID: operation, Source: "features/0/1", Decision: audit.StateChanged, DeadLetter: letter, By: "anna", Reason: "gone for good"}
 	r, err := e.Record("features.audit", 0)
 	if err != nil {
 		panic(err)

@@ -99,7 +99,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 				continue
 			}
 			a, err := audit.Parse(r.Value)
-			expect.That(t, err == nil && a.Letter == replayed.DeadLetterID, "%s: the audit event is about the dead letter %q, %v: %s", outcome, a.Letter, err, r.Value)
+			expect.That(t, err == nil && a.DeadLetter == replayed.DeadLetterID, "%s: the audit event is about the dead letter %q, %v: %s", outcome, a.DeadLetter, err, r.Value)
 		}
 	}
 }
@@ -166,7 +166,11 @@ func inParts(code classify.Code) *retrytopics.Event {
 // record. A feature that a governance rule forbids is escalated. The outcome of a replayed part is an event of that
 // part.
 func TestJournal_S0_11_parts(t *testing.T) {
-	type auditedPart struct{ Decision, Part, Letter, Reason string }
+	type auditedPart struct {
+		Decision, Part string
+		DeadLetter     string `json:"dead_letter"`
+		Reason         string
+	}
 	audited := func(e *retrytopics.Event) (all []auditedPart, escalated []string) {
 		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(e))(t)
 		for _, r := range records {

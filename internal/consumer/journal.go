@@ -170,7 +170,7 @@ func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
 	a := audit.Event{
 		Time: e.At, Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Source: e.Record.Source.String(), Key: e.Record.Key,
 		FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash, Decision: d, Reason: string(e.Decision.Reason),
-		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note, Part: cmp.Or(e.Part, e.Record.Part()).String(), Letter: e.DeadLetterID,
+		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note, Part: cmp.Or(e.Part, e.Record.Part()).String(), DeadLetter: e.DeadLetterID,
 	}
 	if f := e.Failure; f != nil {
 		a.Code, a.Class, a.Stage, a.Message = string(f.Code), string(f.Class), string(f.Stage), f.Err.Error()

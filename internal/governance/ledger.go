@@ -97,7 +97,7 @@ func (l *Ledger) entry(e *retrytopics.Event, reason Reason) audit.Event {
 		LedgerVersion: Version, Time: header.RoundUp(e.At), Pipeline: l.pipeline, RunID: l.runID,
 		Source: e.Record.Source.String(), FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash,
 		Decision: audit.Escalated, Reason: string(reason), Code: string(e.Failure.Code), Attempt: e.Record.Attempt,
-		Message: e.Failure.Err.Error(), Letter: letter, Key: e.Record.Key,
+		Message: e.Failure.Err.Error(), DeadLetter: letter, Key: e.Record.Key,
 		Care: e.Identity.Care, Sovereignty: e.Identity.Sovereignty, Lineage: e.Identity.Lineage,
 	}
 }

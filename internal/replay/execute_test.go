@@ -75,7 +75,7 @@ func (w *world) toldOf(p *plan.Plan, user string) {
 		Time: start, Pipeline: "features", RunID: "r1", Source: "features/2/40", FeatureID: "a", ContentHash: hash,
 		Decision: audit.Replayed, Reason: "fixed", Code: "geometry_invalid", Class: "row", Stage: "gate", Attempt: 1,
 		Destination: "features", Message: "dead letter a: pending -> replaying by ana, replay 1 of this dead letter",
-		Letter: "a", By: "ana", Plan: p.Checksum, Before: hash, After: hash,
+		DeadLetter: "a", By: "ana", Plan: p.Checksum, Before: hash, After: hash,
 	}}
 	got := w.events()
 	want[0].User, want[0].Call = user, got[0].Call // each call has one of its own

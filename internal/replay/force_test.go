@@ -161,7 +161,7 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	op := w.operations()
 	expect.That(t, len(op) == 1 && op[0].Force == "the newer survey is wrong" && op[0].Reason == "agreed" && strings.Contains(op[0].Message, "overwrite"), "operation %+v", op)
 	for _, e := range w.events() {
-		forced := e.Letter != "keyless"
+		forced := e.DeadLetter != "keyless"
 		expect.That(t, (e.Force != "") == forced && strings.Contains(e.Message, "forced") == forced, "event %+v", e)
 	}
 }

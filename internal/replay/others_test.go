@@ -145,7 +145,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	expect.That(t, r.FailedAgain == 1 && r.Ended == 1, "given up: %+v", r)
 	expect.Equal(t, w.plan(s, deadletters.Filter{}).Letters, 1, "letters")
 	given := func(e audit.Event) bool {
-		return e.Letter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
+		return e.DeadLetter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
 	}
 	events := w.events()
 	expect.That(t, slices.ContainsFunc(events, given), "audit events %+v", events)

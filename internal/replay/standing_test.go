@@ -137,7 +137,7 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 	}
 	events := w.events()
 	last := events[len(events)-1]
-	expect.That(t, last.Letter != "" && strings.Contains(last.Message, "superseded -> pending by ana") && last.Reason == "because", "audit event %+v", last)
+	expect.That(t, last.DeadLetter != "" && strings.Contains(last.Message, "superseded -> pending by ana") && last.Reason == "because", "audit event %+v", last)
 }
 
 // S4-8: what an operator decides after the consumer has closed a letter does not make a failure of its replay.

@@ -91,9 +91,9 @@ func TestTrail_selects_events(t *testing.T) {
 		"operators":   {audit.Filter{}, inBatch + 33},
 		"all":         {audit.Filter{All: true}, inBatch + 34},
 		"replay":      {audit.Filter{Operation: "r1"}, inBatch + 11},
-		"letter":      {audit.Filter{Letter: "letter-0"}, 1},
-		"its record":  {audit.Filter{Letter: "0-1-0123abcd"}, 1}, // a retry from before its death, which names no letter
-		"of another":  {audit.Filter{Letter: "0-2-0123abcd"}, 0},
+		"letter":      {audit.Filter{DeadLetter: "letter-0"}, 1},
+		"its record":  {audit.Filter{DeadLetter: "0-1-0123abcd"}, 1}, // a retry from before its death, which names no letter
+		"of another":  {audit.Filter{DeadLetter: "0-2-0123abcd"}, 0},
 		"feature":     {audit.Filter{Feature: "mill"}, 1},
 		"source":      {audit.Filter{Source: "features/0/1"}, 1},
 		"key":         {audit.Filter{Key: []byte("mill-key")}, 1},
@@ -191,7 +191,7 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 	}
 	events := w.events()
 	for _, e := range events {
-		expect.That(t, e.Decision == audit.StateChanged && e.By == "ana" && e.Letter != "" && e.Reason == "because" && e.Before != "" && e.Before == e.After, "%+v", e)
+		expect.That(t, e.Decision == audit.StateChanged && e.By == "ana" && e.DeadLetter != "" && e.Reason == "because" && e.Before != "" && e.Before == e.After, "%+v", e)
 	}
 	operations := w.operations()
 	expect.That(t, len(events) == 12 && len(operations) == 3 && strings.Contains(operations[0].Filter, `"limit":4`), "%d events, operations %+v", len(events), operations)

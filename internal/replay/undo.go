@@ -78,8 +78,8 @@ func (s *Service) undoing(ctx context.Context, operationID string, c operation.C
 	u := &undoing{service: s, op: op, acts: map[states.Key]audit.Decision{}}
 	f := audit.Filter{Operation: operationID, Since: startOf(operationID)}
 	err = s.AuditEvents(ctx, f, func(e audit.Event) error {
-		if e.Letter != "" {
-			u.acts[states.KeyOf(e.Letter)] = e.Decision
+		if e.DeadLetter != "" {
+			u.acts[states.KeyOf(e.DeadLetter)] = e.Decision
 		}
 		return nil
 	})

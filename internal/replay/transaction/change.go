@@ -33,7 +33,7 @@ func (d *Change) SetEvent(op *operation.Operation, decision audit.Decision) {
 	e := audit.Event{
 		Time: d.Next.At, Pipeline: op.Pipeline, RunID: op.ID, FeatureID: c.FeatureID, ContentHash: l.ContentHash,
 		Decision: decision, Reason: d.Next.Reason, Code: c.ErrorCode, Class: c.ErrorClass, Stage: c.ErrorStage,
-		Attempt: c.Attempt, Key: l.Key, Letter: l.ID, By: op.By, User: op.User, Call: op.Invocation, Plan: op.Plan, Before: l.ContentHash, After: l.ContentHash,
+		Attempt: c.Attempt, Key: l.Key, DeadLetter: l.ID, By: op.By, User: op.User, Call: op.Invocation, Plan: op.Plan, Before: l.ContentHash, After: l.ContentHash,
 		Message: fmt.Sprintf("dead letter %s: %s -> %s by %s", l.ID, cmp.Or(d.Prev.Status, deadletters.Pending), d.Next.Status, op.By),
 	}
 	if d.Gone {
