@@ -263,9 +263,9 @@ func passes(err error) bool { return err != nil && classify.Of(err).Transient() 
 // TopicsError lists the topics that keep the consumer from starting.
 type TopicsError struct{ Faults []string }
 
-// Error lists the faults and the command that creates what is missing.
+// Error lists the faults, each with the command that fixes it.
 func (e *TopicsError) Error() string {
-	return "the topics do not fit; `consumer topics ensure` creates what is missing:\n  " + strings.Join(e.Faults, "\n  ")
+	return "the topics do not fit, so nothing is consumed:\n  " + strings.Join(e.Faults, "\n  ")
 }
 
 // Reload applies the keys of another configuration that can change while the consumer runs: rates, breakers and the log
