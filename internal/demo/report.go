@@ -38,6 +38,9 @@ func (p *page) wrapf(indent, format string, args ...any) {
 	p.WriteString(cli.WrapText(fmt.Sprintf(format, args...), width, indent) + "\n")
 }
 
+// causeIndent begins the further lines of a cause of death. Two causes can differ at their end alone.
+const causeIndent = "          "
+
 // books adds where every record is, by the report of verify.
 func (p *page) books(s *settings, r *verify.Report) {
 	cfg, all := s.before, r.All
@@ -81,7 +84,7 @@ func first(s *settings, took time.Duration, books *verify.Report, progress consu
 			p.linef("  and %d groups more: replayer groups shows them", len(dead)-maxGroups)
 			break
 		}
-		p.linef("  %6s  %-19s %s", thousands(g.Count), g.Code, g.Said)
+		p.wrapf(causeIndent, "  %6s  %-19s %s", thousands(g.Count), g.Code, g.Said)
 	}
 	return p.String()
 }
@@ -117,7 +120,7 @@ func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 		} else if !o.Passes {
 			verdict = "would fail again: " + o.Message
 		}
-		p.linef("  %6s  %-19s %s", thousands(o.Count), o.Died, verdict)
+		p.wrapf(causeIndent, "  %6s  %-19s %s", thousands(o.Count), o.Died, verdict)
 	}
 	return p.String()
 }

@@ -90,7 +90,7 @@ func (p *play) pause(ctx context.Context, next string) error {
 // first produces the events and consumes them with the pipeline that rejects invalid geometries.
 func (p *play) first(ctx context.Context) error {
 	cfg := p.stage.settings.before
-	fmt.Fprintf(p.Stderr, "\nBroker on %s, topic %s; place-name service on %s.\nDead letters in a browser: http://%s/\n%s events are on their way.\n",
+	fmt.Fprintf(p.Stderr, "\nBroker on %s, topic %s.\nPlace-name service on %s.\nDead letters in a browser: http://%s/\n%s events are on their way.\n",
 		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.addr, p.stage.console, thousands(p.Events))
 	events := &producer{client: p.stage.client, topic: cfg.Source.Topic, pace: p.Story.Pace, events: p.Events}
 	one, err := p.pass(ctx, cfg, source{p.Events, events.count.Load, events.run})

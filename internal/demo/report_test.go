@@ -1,0 +1,23 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+)
+
+// Two causes that differ at their end alone are told apart, within the width of a terminal.
+func TestReport_shows_where_causes_differ(t *testing.T) {
+	const cause = "a ring has <n> positions, fewer than four at /geometry/coordinates/<n>"
+	text := dryRun(plan.Summary{}, []plan.Outcome{
+		{Count: 15, Died: "geometry_structure", Action: plan.Reinject, Message: cause + "/<n>"},
+		{Count: 4, Died: "geometry_structure", Action: plan.Reinject, Message: cause},
+	})
+	expect.That(t, strings.Contains(text, "/geometry/coordinates/<n>/<n>\n") && strings.Contains(text, "/geometry/coordinates/<n>\n"), "%s", text)
+	for line := range strings.Lines(text) {
+		expect.That(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) <= width, "wider than %d columns: %s", width, line)
+	}
+}
