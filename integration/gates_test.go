@@ -277,8 +277,8 @@ type pipelineStatus struct {
 		Topic   string
 		Waiting int
 	}
-	Batches []struct{ ID, Reason string } `json:"quarantined_batches"`
-	Shards  []struct{ Partition, Committed, End, Lag int }
+	Batches    []struct{ ID, Reason string } `json:"quarantined_batches"`
+	Partitions []struct{ Partition, Committed, End, Lag int }
 }
 
 func (p *pipe) state() (s pipelineStatus) {

@@ -68,9 +68,9 @@ type Event struct {
 	Key []byte `json:"-"`
 }
 
-// Record returns the event as a record for a partition of the audit topic: the feature's shard, so that one transaction
-// writes to one shard. The error names the missing or unknown field; a broken event is a fault of the caller and is
-// never written.
+// Record returns the event as a record for a partition of the audit topic: that of the feature's source, so that one
+// transaction writes to one partition. The error names the missing or unknown field; an invalid event is a bug of the
+// caller and is never written.
 func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
 	if err := e.check(); err != nil {
 		return nil, err

@@ -103,8 +103,8 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Record returns the state as a record of the status topic, keyed by the dead letter's ID. Its partition is the dead
-// letter's, so that a shard's states are in its own partition.
+// Record returns the state as a record of the status topic, keyed by the dead letter's ID. Its partition has the
+// number of the dead letter's partition.
 func (s State) Record(topic string, partition int32) *kgo.Record {
 	value, err := s.MarshalJSON()
 	if err != nil {

@@ -50,8 +50,8 @@ func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
 	return "", false
 }
 
-// Extend returns the entries of one shard's events, each linked to the previous one; it is the Extend of the engine's
-// hash chain. The head is an audit.Head as JSON.
+// Extend returns the entries for the events of one partition, each linked to the previous one. The engine's hash chain
+// calls it. The head is an audit.Head as JSON.
 func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
 	var last audit.Head
 	if head != nil {

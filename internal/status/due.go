@@ -45,7 +45,7 @@ func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 			})
 		}
 	}
-	for _, s := range f.Shards {
+	for _, s := range f.Partitions {
 		reads.Go(func() error {
 			err := first(bounded, cl, f.source, kafka.PartitionLag(s), func(r *kgo.Record) {
 				mu.Lock()

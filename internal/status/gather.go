@@ -77,7 +77,7 @@ func (f *Flow) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Clie
 		return err
 	}
 	for _, p := range all[0].Partitions {
-		f.Shards = append(f.Shards, Shard(p))
+		f.Partitions = append(f.Partitions, Partition(p))
 	}
 	f.source, f.Lag = all[0].Topic, all[0].Lag()
 	for _, t := range all[1:] {

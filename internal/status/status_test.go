@@ -110,8 +110,8 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
 	}
 	r := must.Get(status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, deadLetters{}))(t)
-	if want := []status.Shard{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Shards, want) || r.Lag != 4 {
-		t.Errorf("shards %+v, lag %d", r.Shards, r.Lag)
+	if want := []status.Partition{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Partitions, want) || r.Lag != 4 {
+		t.Errorf("partitions %+v, lag %d", r.Partitions, r.Lag)
 	}
 	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}, {Topic: "parcels.retry-9s", Waiting: 2, Former: true, Unread: true}}; !reflect.DeepEqual(r.Tiers, want) {
 		t.Errorf("tiers %+v", r.Tiers)
@@ -231,10 +231,10 @@ func TestMappingComparison_S4_8(t *testing.T) {
 	}
 }
 
-func shards(pairs ...int64) (r status.Report) {
+func partitions(pairs ...int64) (r status.Report) {
 	for i := 0; i < len(pairs); i += 2 {
-		s := status.Shard{Partition: int32(i / 2), Committed: pairs[i], End: pairs[i+1], Lag: pairs[i+1] - max(pairs[i], 0)}
-		r.Shards, r.Lag = append(r.Shards, s), r.Lag+s.Lag
+		s := status.Partition{Partition: int32(i / 2), Committed: pairs[i], End: pairs[i+1], Lag: pairs[i+1] - max(pairs[i], 0)}
+		r.Partitions, r.Lag = append(r.Partitions, s), r.Lag+s.Lag
 	}
 	return r
 }
@@ -245,13 +245,13 @@ func TestSince_S2_7_countsWhatMoved(t *testing.T) {
 		in, done    float64
 		left        float64 // 0: none
 	}{
-		"catching up":      {shards(0, 100), shards(50, 110), 1, 5, 15},
-		"falling behind":   {shards(0, 100), shards(10, 200), 10, 1, 0},
-		"standing still":   {shards(10, 100), shards(10, 100), 0, 0, 0},
-		"no lag":           {shards(90, 100), shards(100, 100), 0, 1, 0},
-		"first commit":     {shards(-1, 100), shards(40, 100), 0, 4, 15},
-		"re-created topic": {shards(500, 500), shards(0, 10), 0, 0, 0},
-		"more partitions":  {shards(0, 10), shards(10, 10, 0, 50), 0, 1, 50},
+		"catching up":      {partitions(0, 100), partitions(50, 110), 1, 5, 15},
+		"falling behind":   {partitions(0, 100), partitions(10, 200), 10, 1, 0},
+		"standing still":   {partitions(10, 100), partitions(10, 100), 0, 0, 0},
+		"no lag":           {partitions(90, 100), partitions(100, 100), 0, 1, 0},
+		"first commit":     {partitions(-1, 100), partitions(40, 100), 0, 4, 15},
+		"re-created topic": {partitions(500, 500), partitions(0, 10), 0, 0, 0},
+		"more partitions":  {partitions(0, 10), partitions(10, 10, 0, 50), 0, 1, 50},
 	} {
 		got := c.now.Since(c.before, 10*time.Second)
 		left := 0.0
@@ -260,7 +260,7 @@ func TestSince_S2_7_countsWhatMoved(t *testing.T) {
 		}
 		expect.That(t, got.In == c.in && got.Done == c.done && left == c.left, "%v: %v in, %v done, %v left; want %v, %v, %v", name, got.In, got.Done, left, c.in, c.done, c.left)
 	}
-	expect.Equal(t, shards(5, 5).Since(shards(0, 5), 0), (status.Rates{}), "within no time")
+	expect.Equal(t, partitions(5, 5).Since(partitions(0, 5), 0), (status.Rates{}), "within no time")
 }
 
 // S2-7: while a broker is down, a watch shows the age of its data and continues. If the first request fails, it ends.
@@ -274,7 +274,7 @@ func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 			if n++; n == 2 {
 				return status.Report{}, away
 			}
-			return shards(int64(10*n), 100), nil
+			return partitions(int64(10*n), 100), nil
 		}
 		var seen []status.Seen
 		var troubles []error
@@ -297,7 +297,7 @@ func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 
 // Whatever a reason contains, a screen has no more lines and columns than the terminal, and no text moves the cursor.
 func TestScreen_S2_7_fitsTheTerminal(t *testing.T) {
-	report := shards(make([]int64, 2*60)...)
+	report := partitions(make([]int64, 2*60)...)
 	report.State.Reason = "\x1b[2J\u202e" + strings.Repeat("wide ", 100)
 	s := status.Seen{At: time.Unix(0, 0), Report: report, Rates: &status.Rates{In: 1, Done: 2}}
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {20, 3}, {1, 1}} {

@@ -30,7 +30,7 @@ func (r Report) Text(out io.Writer) error {
 		b.text(w, "  ")
 	}
 	fmt.Fprintln(w, "\nSHARD\tCOMMITTED\tEND\tLAG")
-	for _, s := range r.Shards {
+	for _, s := range r.Partitions {
 		committed := "nothing"
 		if s.Committed >= 0 {
 			committed = strconv.FormatInt(s.Committed, 10)

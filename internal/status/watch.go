@@ -29,12 +29,12 @@ func (r Report) Since(before Report, elapsed time.Duration) Rates {
 	if elapsed <= 0 {
 		return Rates{}
 	}
-	was := map[int32]Shard{}
-	for _, s := range before.Shards {
+	was := map[int32]Partition{}
+	for _, s := range before.Partitions {
 		was[s.Partition] = s
 	}
 	var in, done int64
-	for _, s := range r.Shards {
+	for _, s := range r.Partitions {
 		if b, known := was[s.Partition]; known {
 			in += max(0, s.End-b.End)
 			done += max(0, s.Committed-max(b.Committed, 0))

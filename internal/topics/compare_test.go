@@ -180,8 +180,8 @@ func TestPlan(t *testing.T) {
 	expect.That(t, slices.Equal(got, want), "got  %q\nwant %q", got, want)
 }
 
-// TestPlan_shards checks which topics share the source's partitions: those whose partition p belongs to shard p.
-func TestPlan_shards(t *testing.T) {
+// TestPlan_shared checks which topics need as many partitions as the source.
+func TestPlan_shared(t *testing.T) {
 	shared := []Role{RoleTier, RoleDLQ, RoleState, RoleLedger, RoleDLQStatus}
 	for _, topic := range Plan(parse(t, pipeline)) {
 		expect.That(t, topic.Shared == slices.Contains(shared, topic.Role), "%s: shared is %v", topic, topic.Shared)

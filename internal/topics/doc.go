@@ -6,7 +6,7 @@
 //	retry tiers      as source    delete     forever     waiting records must survive a stopped consumer; the engine purges
 //	dlq              as source    delete     forever     a dead letter waits for an operator
 //	output           planned      owner's    owner's     the user's own; it accepts what the source accepts
-//	state            as source    compact    -           waiting keys, versions and the checkpoint, by shard
+//	state            as source    compact    -           waiting keys, versions and the checkpoint, by partition
 //	ledger           as source    delete     window      the last effective event of each key, as long as dedupe.window
 //	dlq-status       as source    compact    -           the state of each dead letter, in its partition
 //	audit            planned      delete     1 year      longer is fine

@@ -34,7 +34,7 @@ func Plan(c *config.Config) []Topic {
 	audit := topic(c.Topics.Audit, RoleAudit)
 	audit.Cleanup, audit.Retention = CleanupDelete, auditRetention
 	audit.Keyless = true
-	audit.Shared = c.Governance.On() // the ledger's entries are in their shard's partition
+	audit.Shared = c.Governance.On() // an entry of the ledger is in the partition with its record's number
 	control := compact(c.Topics.Control, RoleControl)
 	control.Shared, control.Partitions = false, 1
 	output := topic(c.Output.Topic, RoleOutput)

@@ -57,7 +57,8 @@ type Topic struct {
 	Role Role
 	// Partitions is the count for a new topic. If Shared, the count of an existing source replaces it.
 	Partitions int32
-	// Shared means that the topic must have as many partitions as the source: partition p of it belongs to shard p.
+	// Shared means that the topic must have as many partitions as the source: its partition p belongs to
+	// partition p of the source.
 	Shared bool
 	// Replication is the replication factor of a new topic.
 	Replication int16

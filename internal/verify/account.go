@@ -22,7 +22,7 @@ func (b Bounds) holds(partition int32, offset int64) bool {
 type Account struct {
 	source, pipeline string
 	bounds           Bounds
-	shards           map[int32]*shard
+	partitions       map[int32]*partition
 	repeats          []repeat
 	gaps             []gap
 	// Others counts records of the output, the DLQ and the tiers that name no position of this source, or an unreadable
@@ -33,8 +33,8 @@ type Account struct {
 	firstBroken header.Position
 }
 
-// shard holds the facts of one partition.
-type shard struct {
+// partition holds the facts of one partition of the source.
+type partition struct {
 	generation Generation
 	facts      pages
 	waits      []waiting
@@ -50,20 +50,20 @@ type Generation struct {
 
 // NewAccount returns an empty account of a source topic with the generations of its partitions.
 func NewAccount(source, pipeline string, bounds Bounds, generations map[int32]Generation) *Account {
-	a := &Account{source: source, pipeline: pipeline, bounds: bounds, shards: map[int32]*shard{}, Others: map[PlaceKind]int64{}}
+	a := &Account{source: source, pipeline: pipeline, bounds: bounds, partitions: map[int32]*partition{}, Others: map[PlaceKind]int64{}}
 	for p, g := range generations {
-		a.shards[p] = &shard{generation: g, parts: map[int64]*parts{}, since: map[string]int64{}}
+		a.partitions[p] = &partition{generation: g, parts: map[int64]*parts{}, since: map[string]int64{}}
 	}
 	return a
 }
 
 // fact returns the fact of a judged position; nil for any other one.
 func (a *Account) fact(p header.Position) *fact {
-	sh := a.shards[p.Partition]
-	if sh == nil || p.Topic != a.source || !a.bounds.holds(p.Partition, p.Offset) {
+	pt := a.partitions[p.Partition]
+	if pt == nil || p.Topic != a.source || !a.bounds.holds(p.Partition, p.Offset) {
 		return nil
 	}
-	return sh.facts.at(p.Offset)
+	return pt.facts.at(p.Offset)
 }
 
 // Source adds a record of the source.
@@ -86,13 +86,13 @@ func (a *Account) Source(r Appearance) {
 
 // Place adds a record of a topic after the source.
 func (a *Account) Place(p Place) {
-	sh := a.shards[p.Root.Partition]
-	if sh == nil || p.Root.Topic != a.source {
+	pt := a.partitions[p.Root.Partition]
+	if pt == nil || p.Root.Topic != a.source {
 		a.Others[p.In]++
 		return
 	}
 	f := a.fact(p.Root)
-	if f == nil || p.Generation < sh.generation.First {
+	if f == nil || p.Generation < pt.generation.First {
 		return
 	}
 	if p.Pipeline != a.pipeline {
@@ -104,11 +104,11 @@ func (a *Account) Place(p Place) {
 	}
 	switch {
 	case p.In == InTier:
-		sh.waits = append(sh.waits, waiting{at: p.At, root: p.Root.Offset, part: p.Part, rest: p.Rest, due: p.Due})
+		pt.waits = append(pt.waits, waiting{at: p.At, root: p.Root.Offset, part: p.Part, rest: p.Rest, due: p.Due})
 	case p.Edited:
 	case !p.Part.Whole():
 		f.flags |= split
-		sh.partsOf(p.Root.Offset).add(p.In, p.Part)
+		pt.partsOf(p.Root.Offset).add(p.In, p.Part)
 	case p.In == InOutput:
 		more(&f.outputs)
 	case p.In == InDLQ:
@@ -164,8 +164,8 @@ func (a *Account) closedByAnother(from header.Position, decision audit.Decision)
 
 // addGap adds a gap from the trail. One without an end, or with an end before its beginning, is ignored.
 func (a *Account) addGap(from header.Position, last *int64) {
-	sh := a.shards[from.Partition]
-	former := from.Topic == a.source && sh != nil && sh.generation.First > 0 // it may be of a deleted topic
+	pt := a.partitions[from.Partition]
+	former := from.Topic == a.source && pt != nil && pt.generation.First > 0 // it may be of a deleted topic
 	if last != nil && *last >= from.Offset && *last < maxOffset && !former {
 		a.gaps = append(a.gaps, gap{from.Topic, from.Partition, from.Offset, *last + 1})
 	}
@@ -174,16 +174,16 @@ func (a *Account) addGap(from header.Position, last *int64) {
 // Since sets the source offset from which on records arrived after the lost front of a topic. Traces of earlier records
 // may be lost too.
 func (a *Account) Since(partition int32, topic string, offset int64) {
-	if sh := a.shards[partition]; sh != nil && offset > 0 {
-		sh.since[topic] = max(sh.since[topic], offset)
+	if pt := a.partitions[partition]; pt != nil && offset > 0 {
+		pt.since[topic] = max(pt.since[topic], offset)
 	}
 }
 
-func (sh *shard) partsOf(offset int64) *parts {
-	if sh.parts[offset] == nil {
-		sh.parts[offset] = &parts{own: map[int]*own{}}
+func (pt *partition) partsOf(offset int64) *parts {
+	if pt.parts[offset] == nil {
+		pt.parts[offset] = &parts{own: map[int]*own{}}
 	}
-	return sh.parts[offset]
+	return pt.parts[offset]
 }
 
 // Appearance is a record of the source topic.

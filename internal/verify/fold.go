@@ -135,8 +135,8 @@ func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 // appears adds a record of the source.
 func (r *run) appears(rec *kgo.Record, proven func(*kgo.Record) error) {
 	generation := 0
-	if sh := r.account.shards[rec.Partition]; sh != nil {
-		generation = sh.generation.Now
+	if pt := r.account.partitions[rec.Partition]; pt != nil {
+		generation = pt.generation.Now
 	}
 	r.account.Source(appearance(rec, generation, proven))
 	for _, topic := range r.ends() {

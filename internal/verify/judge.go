@@ -43,16 +43,16 @@ func (a *Account) Judge(cut Cut, limit int) *Report {
 		Pipeline: a.pipeline, At: cut.At, Findings: []Finding{}, Found: map[Kind]int64{}, Unknowns: []Gone{}, Notes: []string{},
 		All: Counts{Partition: -1},
 	}
-	for p, sh := range a.shards {
+	for p, pt := range a.partitions {
 		j.also[p] = map[int64]*extra{}
-		for _, split := range sh.parts {
+		for _, split := range pt.parts {
 			split.reset()
 		}
 	}
 	j.tiers()
 	j.replays()
-	for _, p := range slices.Sorted(maps.Keys(a.shards)) {
-		j.shard(p, a.shards[p])
+	for _, p := range slices.Sorted(maps.Keys(a.partitions)) {
+		j.partition(p, a.partitions[p])
 	}
 	j.losses()
 	j.finish()
@@ -72,9 +72,9 @@ func (j *judge) extra(p header.Position) *extra {
 func (j *judge) replays() {
 	for _, r := range j.repeats {
 		root := r.claim.Root
-		sh := j.shards[root.Partition]
-		here := j.shards[r.at.Partition]
-		if sh == nil || here == nil {
+		pt := j.partitions[root.Partition]
+		here := j.partitions[r.at.Partition]
+		if pt == nil || here == nil {
 			continue
 		}
 		own := here.facts.known(r.at.Offset)
@@ -89,16 +89,16 @@ func (j *judge) replays() {
 			continue
 		}
 		x.alias = true
-		if r.claim.Generation >= sh.generation.First && j.bounds.holds(root.Partition, root.Offset) {
-			j.replay(sh, r)
+		if r.claim.Generation >= pt.generation.First && j.bounds.holds(root.Partition, root.Offset) {
+			j.replay(pt, r)
 		}
 	}
 }
 
-func (j *judge) replay(sh *shard, r repeat) {
+func (j *judge) replay(pt *partition, r repeat) {
 	at := j.cut.Marks[Spot{j.source, r.at.Partition}].stage(r.at.Offset)
 	if !r.claim.Part.Whole() {
-		part := sh.partsOf(r.claim.Root.Offset).of(r.claim.Part.Index)
+		part := pt.partsOf(r.claim.Root.Offset).of(r.claim.Part.Index)
 		part.replays++
 		part.note(at)
 		return
@@ -114,14 +114,14 @@ func (j *judge) replay(sh *shard, r repeat) {
 	}
 }
 
-func (j *judge) shard(p int32, sh *shard) {
+func (j *judge) partition(p int32, pt *partition) {
 	mark := j.cut.Marks[Spot{j.source, p}]
 	counts := Counts{Partition: p, From: mark.Start, To: mark.End, Committed: mark.After.Offset}
-	for _, number := range slices.Sorted(maps.Keys(sh.facts.byNumber)) {
-		facts := sh.facts.byNumber[number]
+	for _, number := range slices.Sorted(maps.Keys(pt.facts.byNumber)) {
+		facts := pt.facts.byNumber[number]
 		for i := range facts {
 			if at := number*pageSize + int64(i); facts[i] != (fact{}) || j.also[p][at] != nil {
-				j.position(sh, header.Position{Topic: j.source, Partition: p, Offset: at}, facts[i], mark, &counts)
+				j.position(pt, header.Position{Topic: j.source, Partition: p, Offset: at}, facts[i], mark, &counts)
 			}
 		}
 	}
@@ -196,16 +196,16 @@ const Grace = time.Minute
 // tiers judges every record that was read from a tier.
 func (j *judge) tiers() {
 	partitions := j.cut.partitions(j.source)
-	for _, p := range slices.Sorted(maps.Keys(j.shards)) {
-		sh := j.shards[p]
-		for _, w := range sh.waits {
+	for _, p := range slices.Sorted(maps.Keys(j.partitions)) {
+		pt := j.partitions[p]
+		for _, w := range pt.waits {
 			at := j.cut.Marks[Spot{w.at.Topic, w.at.Partition}].stage(w.at.Offset)
 			root := header.Position{Topic: j.source, Partition: p, Offset: w.root}
 			if at == open {
 				j.late(w, root, partitions)
 			}
 			if !w.part.Whole() {
-				sh.partsOf(w.root).of(w.part.Index).note(at)
+				pt.partsOf(w.root).of(w.part.Index).note(at)
 				continue
 			}
 			switch at {

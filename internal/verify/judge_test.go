@@ -285,7 +285,7 @@ func TestJudge_S3_1_stranded(t *testing.T) {
 	h.places[0].At.Partition = 7
 	h.cut.Consumed = nil
 	r = h.judged()
-	expect.That(t, r.Found[Stranded] == 1, "a partition without a shard: %v", r.Found)
+	expect.That(t, r.Found[Stranded] == 1, "a partition outside the account: %v", r.Found)
 }
 
 // S4-10: losses in the log and in the audit trail match.

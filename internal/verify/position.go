@@ -19,31 +19,31 @@ func (s sum) total() int { return s.ends() + s.unread + s.waits }
 func (s sum) lacks() int { return s.lives - s.total() }
 
 // position judges one source position.
-func (j *judge) position(sh *shard, at header.Position, f fact, mark Mark, counts *Counts) {
+func (j *judge) position(pt *partition, at header.Position, f fact, mark Mark, counts *Counts) {
 	x := j.also[at.Partition][at.Offset]
 	if x == nil {
 		x = &extra{}
 	}
-	split := sh.parts[at.Offset]
+	split := pt.parts[at.Offset]
 	if split != nil && !x.alias {
-		j.parts(sh, at, split)
+		j.parts(pt, at, split)
 	}
-	s := j.sum(sh, at, f, x, split, mark)
+	s := j.sum(pt, at, f, x, split, mark)
 	switch {
 	case x.alias:
 	case !f.has(present):
-		j.absent(sh, at, f, s, mark)
+		j.absent(pt, at, f, s, mark)
 	case j.cut.Foreign:
 		counts.Records++
 		counts.Unknown++
 		j.cannot(j.source, Recreated, at, 1)
 	default:
 		counts.Records++
-		j.present(sh, at, f, x, s, split, counts)
+		j.present(pt, at, f, x, s, split, counts)
 	}
 }
 
-func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *parts, mark Mark) sum {
+func (j *judge) sum(pt *partition, at header.Position, f fact, x *extra, split *parts, mark Mark) sum {
 	s := sum{
 		lives: 1 + x.replays, outputs: int(f.outputs), deadLetters: int(f.deadLetters), closed: int(f.closed),
 		unread: x.unread, waits: x.waits, moves: x.moves + x.arriving,
@@ -51,13 +51,13 @@ func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *part
 	if split != nil && split.outputs > 0 {
 		s.outputs++
 	}
-	if at.Offset < sh.since[j.cut.DLQ] {
+	if at.Offset < pt.since[j.cut.DLQ] {
 		s.deadLetters = max(s.deadLetters, int(f.died))
 	}
-	if s.outputs == 0 && f.has(deliveryAudited) && at.Offset < sh.since[j.cut.Output] {
+	if s.outputs == 0 && f.has(deliveryAudited) && at.Offset < pt.since[j.cut.Output] {
 		s.outputs = 1
 	}
-	if sh.generation.First > 0 { // the trail does not name the topic's generation
+	if pt.generation.First > 0 { // the trail does not name the topic's generation
 		s.closed = min(s.closed, max(s.lives-s.outputs-s.deadLetters, 0))
 	}
 	if !f.has(present) {
@@ -75,14 +75,14 @@ func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *part
 }
 
 // present judges a record that the source holds.
-func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
+func (j *judge) present(pt *partition, at header.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
 	lacks := s.lacks()
 	if lacks > 0 && split != nil && split.dead() {
 		lacks = 0 // all of its parts have their own dead letters
 	}
 	switch {
 	case lacks > s.moves:
-		j.lacking(sh, at, f, x, s, counts)
+		j.lacking(pt, at, f, x, s, counts)
 		return
 	case lacks > 0:
 		counts.InFlight++
@@ -91,7 +91,7 @@ func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, 
 		j.excess(at, f, x, s, split)
 	}
 	counts.place(f, s)
-	if sh.generation.First > 0 && s.closed > 0 && s.outputs+s.deadLetters < s.lives {
+	if pt.generation.First > 0 && s.closed > 0 && s.outputs+s.deadLetters < s.lives {
 		j.cannot(j.cut.Audit, Recreated, at, 0)
 	}
 }
@@ -122,8 +122,8 @@ func (c *Counts) place(f fact, s sum) {
 }
 
 // lacking judges a record in too few places.
-func (j *judge) lacking(sh *shard, at header.Position, f fact, x *extra, s sum, counts *Counts) {
-	if topic, why, hidden := j.hidden(sh, at, f, x); hidden {
+func (j *judge) lacking(pt *partition, at header.Position, f fact, x *extra, s sum, counts *Counts) {
+	if topic, why, hidden := j.hidden(pt, at, f, x); hidden {
 		counts.Unknown++
 		j.cannot(topic, why, at, 1)
 		return
@@ -142,13 +142,13 @@ func (j *judge) lacking(sh *shard, at header.Position, f fact, x *extra, s sum, 
 }
 
 // hidden returns why a record that was not found may still have an end, and in which topic.
-func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic string, why Reason, hidden bool) {
+func (j *judge) hidden(pt *partition, at header.Position, f fact, x *extra) (topic string, why Reason, hidden bool) {
 	switch {
 	case f.has(others):
 		return j.cut.Output, Renamed, true
 	case x.doubtful > 0:
 		return j.source, KeyUnknown, true
-	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|deliveryAudited)):
+	case pt.generation.First > 0 && (f.closed > 0 || f.has(tried|deliveryAudited)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
 		return "", "", false // an attempted record has its end in the trail, whatever else is lost
@@ -157,7 +157,7 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 		return j.cut.Audit, Unreadable, true
 	}
 	for _, topic := range []string{j.cut.Output, j.cut.DLQ, j.cut.Audit} {
-		if at.Offset >= sh.since[topic] {
+		if at.Offset >= pt.since[topic] {
 			continue
 		}
 		if j.cut.Compacted[topic] {
@@ -171,16 +171,16 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 // absent judges a position without a record in the source. If the record is lost, only traces that its loss cannot
 // explain count. The end of the source is read after those of the other topics, so no record of the pipeline names a
 // position beyond it, unless the log was truncated.
-func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) {
+func (j *judge) absent(pt *partition, at header.Position, f fact, s sum, mark Mark) {
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
 	named := s.outputs+s.deadLetters+s.waits > 0
 	switch {
-	case j.cut.Foreign || sh.generation.First > 0 || f.has(others) || at.Offset >= mark.End && mark.stage(at.Offset) != open:
+	case j.cut.Foreign || pt.generation.First > 0 || f.has(others) || at.Offset >= mark.End && mark.stage(at.Offset) != open:
 	case !gone && named:
 		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.deadLetters, s.waits)})
 	case gone && s.outputs > s.lives && s.deadLetters == 0 && !j.cut.AtLeastOnce:
 		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source does not hold it any more", s.outputs)})
-	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(deliveryAudited) && at.Offset >= sh.since[j.cut.DLQ]:
+	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(deliveryAudited) && at.Offset >= pt.since[j.cut.DLQ]:
 		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, and it waits in no tier and has no end; the source does not hold it any more"})
 	}
 }
@@ -258,7 +258,7 @@ func (p *parts) dead() bool {
 }
 
 // parts judges the parts of a record with more than one trace: each must have one place.
-func (j *judge) parts(sh *shard, at header.Position, split *parts) {
+func (j *judge) parts(pt *partition, at header.Position, split *parts) {
 	for index, o := range split.own {
 		delivered := o.outputs
 		if split.has(index) {
@@ -274,7 +274,7 @@ func (j *judge) parts(sh *shard, at header.Position, split *parts) {
 			kind = Duplicated
 		case total > lives && o.deadLetters > 0:
 			kind = DeadTwice
-		case total+o.moving < lives && at.Offset >= sh.since[j.cut.DLQ] && at.Offset >= sh.since[j.cut.Output]:
+		case total+o.moving < lives && at.Offset >= pt.since[j.cut.DLQ] && at.Offset >= pt.since[j.cut.Output]:
 			kind = Missing
 		default:
 			continue

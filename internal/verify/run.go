@@ -132,7 +132,7 @@ func (r *run) prepare(ctx context.Context, now *groupPosition) error {
 		}
 	}
 	for p, g := range now.generations {
-		if sh := r.account.shards[p]; sh == nil || sh.generation != g {
+		if pt := r.account.partitions[p]; pt == nil || pt.generation != g {
 			return errors.New("partitions were added, or topics were adopted, while they were read; run it again")
 		}
 	}

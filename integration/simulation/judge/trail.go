@@ -31,24 +31,24 @@ func (h *history) trail() {
 	for _, r := range h.Logs[h.Topics.Trail] {
 		var link Link
 		if err := json.Unmarshal(r.Value, &link); err != nil {
-			h.report(ExactlyOnce, "", "trail of shard %d at offset %d: %v", r.Partition, r.Offset, err)
+			h.report(ExactlyOnce, "", "trail of partition %d at offset %d: %v", r.Partition, r.Offset, err)
 			return
 		}
 		before := last[r.Partition]
 		if link.Number != before.Number+1 || link.Number > 1 && link.Before != before.Hash() {
-			h.report(ExactlyOnce, "", "trail of shard %d: link %d follows link %d (%s)", r.Partition, link.Number, before.Number, link.Before)
+			h.report(ExactlyOnce, "", "trail of partition %d: link %d follows link %d (%s)", r.Partition, link.Number, before.Number, link.Before)
 		}
 		last[r.Partition] = link
 		linked[r.Partition] = append(linked[r.Partition], link.Steps...)
 	}
 	for _, s := range h.steps {
-		shard := s.in.record.Partition
+		partition := s.in.record.Partition
 		want := Step(s.Position, s.Decision)
-		if len(linked[shard]) == 0 || linked[shard][0] != want {
-			h.report(ExactlyOnce, s.Source, "trail of shard %d: the journal has the step %q there, the trail %q", shard, want, head(linked[shard]))
+		if len(linked[partition]) == 0 || linked[partition][0] != want {
+			h.report(ExactlyOnce, s.Source, "trail of partition %d: the journal has the step %q there, the trail %q", partition, want, head(linked[partition]))
 			return
 		}
-		linked[shard] = linked[shard][1:]
+		linked[partition] = linked[partition][1:]
 	}
 }
 

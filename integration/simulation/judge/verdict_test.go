@@ -323,7 +323,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 			m.deliver(isDelete)
 			m.e.Rows["k0"] = row
 		}, `sink: s/0/1: it deleted key "k0"`},
-		{"a gap in the trail", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = append(m.e.Logs["t"][:1], m.e.Logs["t"][2:]...) }, "exactly once: trail of shard 0: link 3 follows link 1"},
+		{"a gap in the trail", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = append(m.e.Logs["t"][:1], m.e.Logs["t"][2:]...) }, "exactly once: trail of partition 0: link 3 follows link 1"},
 		{"a step that the trail does not have", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = m.e.Logs["t"][:3] }, "the trail \"\""},
 		{"too many held records", none, func(m *scenario) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 held 11 records"},
 		{"busy loop", none, func(m *scenario) { m.e.Busy = MostBusy(m.e.Plan) + 1 }, "pause: "},

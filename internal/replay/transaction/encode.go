@@ -93,8 +93,8 @@ func (t *chains) continued() *chains {
 }
 
 // record chains an event and returns its record.
-func (t *chains) record(e audit.Event, shard int32) (*kgo.Record, error) {
-	p := shard % max(t.partitions, 1)
+func (t *chains) record(e audit.Event, partition int32) (*kgo.Record, error) {
+	p := partition % max(t.partitions, 1)
 	r, head, err := e.Chained(audit.Operators, t.heads[p], t.topic, p)
 	if err != nil {
 		return nil, err

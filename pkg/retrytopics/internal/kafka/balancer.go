@@ -12,7 +12,7 @@ import (
 // Balancer assigns partitions by their number: partition p of the source and of every tier go to one member together. It
 // is cooperative and sticky: a rebalance moves as few partitions as an even spread allows, and does not stop the others.
 // (Kafka's cooperative-sticky balancer would spread the partitions of one number over members; its range balancer keeps
-// them together but stops everything.)
+// them together but stops every member.)
 type Balancer struct {
 	Source     string                   // topic
 	Announce   func() []byte            // what the members tell the leader about themselves; nil for nothing
@@ -20,7 +20,7 @@ type Balancer struct {
 }
 
 // ProtocolName returns the name under which all members of the group must know the balancer.
-func (Balancer) ProtocolName() string { return "switchback-shards" }
+func (Balancer) ProtocolName() string { return "switchback-copartition" }
 
 // IsCooperative returns true: members keep what they own during a rebalance.
 func (Balancer) IsCooperative() bool { return true }

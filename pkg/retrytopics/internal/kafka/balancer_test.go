@@ -29,7 +29,7 @@ func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 		{"a third member joins", owned([]int32{0, 1, 2}, []int32{3, 4, 5}, nil), 6, [][]int32{{0, 1}, {3, 4}, {2, 5}}},
 		{"a member leaves", owned([]int32{0, 1}, []int32{3, 4}), 6, [][]int32{{0, 1, 2}, {3, 4, 5}}},
 		{"nothing to fix", owned([]int32{1}, []int32{0, 2}), 3, [][]int32{{1}, {0, 2}}},
-		{"more members than shards", owned([]int32{0}, nil, nil), 1, [][]int32{{0}, nil, nil}},
+		{"more members than partitions", owned([]int32{0}, nil, nil), 1, [][]int32{{0}, nil, nil}},
 		{"the topic has grown", owned([]int32{0}, []int32{1}), 4, [][]int32{{0, 2}, {1, 3}}},
 	} {
 		got := spread(c.members, c.n)
@@ -63,7 +63,7 @@ func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
 			}
 		}
 		if len(seen) != int(n) || most-least > 1 {
-			t.Fatal(fmt.Sprintf("seed %d: %d of %d shards, between %d and %d a member", seed, len(seen), n, least, most))
+			t.Fatal(fmt.Sprintf("seed %d: %d of %d partitions, between %d and %d a member", seed, len(seen), n, least, most))
 		}
 	}
 }
