@@ -81,7 +81,7 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	expect.That(t, e.Code == 1 && e.Verdict == "again", "a broker that is away: %+v", e)
 	spoil(t, broker, "parcels")
 	if e := bounded(t, broker, good, "max_dlq_rate=0", `sla="1h"`); e.Code != 4 || e.Verdict != "partly" || e.Summary["dead_lettered"] != 1.0 ||
-		e.Summary["limits_exceeded"] == nil || !strings.Contains(e.Message, "not within its limits") || e.Lines < 2 {
+		e.Summary["limits_exceeded"] == nil || !strings.Contains(e.Message, "exceeds its limits") || e.Lines < 2 {
 		t.Errorf("a run beyond its limits: %+v", e)
 	}
 	spoil(t, broker, "parcels")

@@ -162,7 +162,7 @@ func TestRunLimits_S4_12_S4_13(t *testing.T) {
 	s := readSummary(t, r.Stdout)
 	expect.That(t, r.Code == 4 && s["status"] == "completed" && s["run_id"] == "night-7" && s["max_dlq_rate"] == 0.1 && s["sla_missed"] == true && s["sla_seconds"] == 0.001, "a run beyond its limits: %s", r)
 	for _, part := range []string{
-		"8 of 40 records are dead letters", "the service level is 0.001 s", `"msg":"service level missed`, `"msg":"batch complete"`,
+		"8 of 40 records are dead letters", "the deadline (--sla) is 0.001 s", `"msg":"deadline missed`, `"msg":"batch complete"`,
 		`"dead_lettered_total":8`, `"dlq_rate_tolerated":0.1`, `"checkpoint":{`, `"run_id":"night-7"`,
 	} {
 		expect.That(t, strings.Contains(r.Stderr, part), "%s is missing in\n%s", part, r.Stderr)

@@ -138,7 +138,7 @@ func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
 	}
 	limit(4)
 	p.send(ids("short", 100)...)
-	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`the machine is short of a resource.*file descriptors of the process`))
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`a resource of the machine is exhausted.*file descriptors of the process`))
 	limit(256)
 	output.UntilCount(p.ctx, t, "outputs after descriptors are available again", 200)
 	p.stop(consumer)

@@ -27,18 +27,18 @@ type orderFlags struct {
 }
 
 func (f *orderFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in words; it stands in the status, the logs and the audit trail (mandatory)")
-	cmd.Flags().StringVar(&f.by, "actor", "", "who orders it (default user@host)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, shown in the status, the logs and the audit trail (mandatory)")
+	cmd.Flags().StringVar(&f.by, "actor", "", "who gives the order (default user@host)")
 }
 
 func newPause() *cobra.Command {
 	var f orderFlags
 	cmd := withFile(&cobra.Command{
 		Use:   "pause -c FILE --reason TEXT",
-		Short: "Pause the pipeline: what is in flight is finished and committed",
-		Long: `Pause the pipeline, in all its instances and over their restarts, until consumer resume.
+		Short: "Pause the pipeline; records in flight are finished and committed",
+		Long: `Pause the pipeline on all instances, across restarts, until consumer resume.
 
-Nothing is lost or spent meanwhile: no record is taken or tried, none becomes a dead letter.`,
+Meanwhile no record is consumed or attempted, and none becomes a dead letter.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		return f.pipeline(cmd, cfg, file, control.Paused)
 	})
@@ -51,12 +51,12 @@ func newResume() *cobra.Command {
 	cmd := withFile(&cobra.Command{
 		Use:   "resume -c FILE --reason TEXT",
 		Short: "Resume a paused pipeline, or free a quarantined batch (--batch)",
-		Long: `Resume a paused pipeline, in all its instances. It prints what had paused it.
+		Long: `Resume a paused pipeline on all instances. The command prints what had paused it.
 
-The windows of the gates begin empty. A rate that is still beyond its tolerance pauses the pipeline again, as soon as an
-instance has seen min_records. With --for 10m no rate does so for ten minutes: null rate, transient rate, dead-letter rate and
-the floor of precision. Everything else does: a person, the codes of pause_on, a full disk. Bad batches are quarantined all the
-same. The end is in the control topic, and instances that start later keep to it. Without --for, resume ends such a time.`,
+The windows of the gates start empty. A rate that is still above its threshold pauses the pipeline again as soon as an
+instance has seen min_records. With --for 10m, no rate pauses it for ten minutes: null rate, transient rate, dead-letter rate
+and the floor of precision. A person, the codes of pause_on and a full disk still pause it, and bad batches are still
+quarantined. The end of that time is in the control topic and applies to instances that start later. Without --for, resume ends it.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		if err := f.checkGatesOff(cmd.Flags().Changed("for")); err != nil {
 			return err
@@ -68,7 +68,7 @@ same. The end is in the control topic, and instances that start later keep to it
 	})
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.batch, "batch", "", "id of a quarantined batch whose further records are to be processed again")
-	cmd.Flags().DurationVar(&f.gatesOff, "for", 0, "let no rate pause the pipeline for so long, such as 10m; at most "+config.Duration(control.MaxGatesOff).String())
+	cmd.Flags().DurationVar(&f.gatesOff, "for", 0, "ignore the rate thresholds for this long, such as 10m; at most "+config.Duration(control.MaxGatesOff).String())
 	return cmd
 }
 
@@ -129,7 +129,7 @@ func (f orderFlags) release(cmd *cobra.Command, cfg *config.Config, file string)
 // order reads the current orders and calls give with the frame of a new order.
 func (f orderFlags) order(cmd *cobra.Command, cfg *config.Config, file string, give func(context.Context, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
-		return usageError(errors.New("say why with --reason: it stands in the audit trail"))
+		return usageError(errors.New("give the reason with --reason; it is written to the audit trail"))
 	}
 	if f.by == "" {
 		f.by = operator()
@@ -166,16 +166,16 @@ func resumed(t config.Tolerance, before, now control.State) string {
 	case before.IsPaused():
 		fmt.Fprintf(&out, "it was %s\n", before)
 	case before.GatesOff.After(now.At):
-		fmt.Fprintf(&out, "until now the rate gates were off, by %s: %s\n", before.By, before.Reason)
+		fmt.Fprintf(&out, "the rate gates had been turned off by %s: %s\n", before.By, before.Reason)
 	}
 	if !now.GatesOff.IsZero() {
-		fmt.Fprintf(&out, "the rate gates are off until %s; a person, pause_on and permanent causes pause the pipeline all the same\n"+
+		fmt.Fprintf(&out, "the rate gates are off until %s; a person, pause_on and permanent causes still pause the pipeline\n"+
 			"consumer resume without --for, or consumer pause, ends that\n", now.GatesOff.UTC().Format(time.RFC3339))
 		return out.String()
 	}
-	fmt.Fprintf(&out, "the windows of the gates are empty; each instance judges again from %d records on, over %s (pipeline.tolerance)\n", t.MinRecords, t.Window)
+	fmt.Fprintf(&out, "the windows of the gates are empty; each instance applies them again after %d records, over %s (pipeline.tolerance)\n", t.MinRecords, t.Window)
 	if slices.Contains(rateCodes(), before.Code) && before.IsPaused() {
-		fmt.Fprint(&out, "if it is paused again and is to go on all the same: consumer resume --for 10m --reason …\n")
+		fmt.Fprint(&out, "if it is paused again and should run anyway: consumer resume --for 10m --reason …\n")
 	}
 	return out.String()
 }

@@ -18,7 +18,7 @@ func newDemo() *cobra.Command {
 	var summary string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run the whole story on an embedded broker with real features",
+		Short: "Run a guided demo on an embedded broker with real features",
 		Long: `Start an embedded broker, publish real earthquakes and counties, run a consumer whose place-name
 service has an outage, verify where every feature is, correct the mapping, replay the dead letters,
 and verify again. Takes about a minute and a half. A browser shows the dead letters at the address
@@ -59,8 +59,8 @@ is given.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&o.Events, "events", "n", 0, "how many events; beyond the 4938 real ones they come again as newer versions (default 4938)")
-	flags.BoolVar(&o.Exit, "exit", false, "leave at the end of the story")
+	flags.IntVarP(&o.Events, "events", "n", 0, "number of events; beyond the 4938 real ones, they repeat as newer versions (default 4938)")
+	flags.BoolVar(&o.Exit, "exit", false, "exit at the end of the demo")
 	flags.StringVar(&summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
 	flags.IntVar(&o.KafkaPort, "port", 9092, "port of the embedded broker on 127.0.0.1 (0: any free one)")
 	flags.IntVar(&o.PlacesPort, "places-port", 0, "port of the place-name service on 127.0.0.1 (0: any free one)")

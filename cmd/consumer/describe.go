@@ -29,8 +29,8 @@ func newDescribe() *cobra.Command {
 	cmd := withFile(&cobra.Command{
 		Use:   "describe -c FILE",
 		Short: "Show the topics of a pipeline and the timeline of its retries",
-		Long: `Show the topics of a pipeline with their settings, and when a record is tried that fails each time.
-It contacts no broker without --live.`,
+		Long: `Show the topics of a pipeline with their settings, and when a record that fails each time is tried.
+Without --live it contacts no broker.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		report, err := describe(cfg, file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +50,7 @@ It contacts no broker without --live.`,
 			return err
 		})
 	})
-	cmd.Flags().BoolVar(&live, "live", false, "also ask the cluster what waits in tiers that are not in the file any more")
+	cmd.Flags().BoolVar(&live, "live", false, "also ask the cluster for former tiers and how many records wait in them")
 	return cmd
 }
 
@@ -64,7 +64,7 @@ func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridRep
 	for _, line := range consumer.Timelines(cfg) {
 		printTimeline(w, cfg, line)
 	}
-	fmt.Fprintf(w, "\nAttempts count over all categories; the latest failure's category says how many there are. A Retry-After of at most %v overrides the wait.\n",
+	fmt.Fprintf(w, "\nAttempts are counted across categories; the category of the latest failure sets the limit. A Retry-After of at most %v overrides the wait.\n",
 		cfg.Pipeline.RetryPolicy.RetryAfterLimit)
 	if limit, capped := cfg.CappedByCI(); capped {
 		fmt.Fprintf(w, "CI=true in the environment: no policy has more than %d attempts (pipeline.retry_policy.ci_max_attempts).\n", limit)
@@ -112,7 +112,7 @@ func printTimeline(w io.Writer, cfg *config.Config, line consumer.Timeline) {
 	}
 	last := cfg.Topics.DLQ
 	if line.Pauses {
-		last = "where it is; the pipeline is paused"
+		last = "stays in place; the pipeline is paused"
 	}
 	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, last)
 }
@@ -139,7 +139,7 @@ func precision(cfg *config.Config) string {
 	rounded := fmt.Sprintf("the output is rounded to %s", cli.Count(*cfg.Transform.Geometry.RoundDecimals, "decimal"))
 	floor := cfg.Pipeline.Tolerance.PrecisionDecimalThreshold
 	if floor == 0 {
-		return "precision: no floor (pipeline.tolerance.precision_decimal_threshold); it is measured as switchback_coordinate_decimals; " + rounded
+		return "precision: no floor (pipeline.tolerance.precision_decimal_threshold); the metric switchback_coordinate_decimals measures it; " + rounded
 	}
 	return fmt.Sprintf("precision: the floor is %s, broken when more than %d of the last %d ordinates have fewer; %s",
 		cli.Count(floor, "decimal"), gates.PrecisionOrdinates/2, gates.PrecisionOrdinates, rounded)

@@ -33,9 +33,10 @@ func newInit() *cobra.Command {
 		Short: "Write a commented pipeline file from a sample of real features",
 		Long: fmt.Sprintf(`Read the first %d features of SAMPLE (a file, or - for standard input): GeoJSON features one a line or
 otherwise one after another, a sequence (RFC 8142), or a FeatureCollection, plain or compressed with gzip. Texts that cannot be
-read are skipped and counted. Types are those of most values; a comment names the others. Write a pipeline file that maps them: fields with their
-types, what tells features apart, the reference system, the geometry types, and the mandatory keys with the reason
-for each value. What the sample does not say is marked with a ? in a comment.
+read are skipped and counted. Write a pipeline file that maps the features: fields with their types, the feature ID, the
+reference system, the geometry types, and the mandatory keys with the reason for each value. A field has the type of most
+of its values; a comment names the others. A ? in a comment marks what the sample does not show.
+
 
 The file passes consumer validate. Look at it, then try it: consumer transform -c FILE < SAMPLE`, sample.MaxFeatures),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },

@@ -69,11 +69,11 @@ func exitCode(err error) cli.Exit {
 func newRoot(signals *signals) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "consumer",
-		Short: "Maps geospatial features from a Kafka topic onto a target schema; whatever fails, none is lost or doubled",
+		Short: "Maps geospatial features from a Kafka topic onto a target schema, with retries and dead letters",
 		Long: `Maps geospatial features from a Kafka topic onto a target schema.
 
-What fails transiently waits in retry topics and is tried again; what fails
-permanently goes to a dead letter topic. Start with:  consumer demo
+A record that fails transiently waits in a retry topic and is tried again. One
+that fails permanently goes to a dead letter topic. Start with:  consumer demo
 
 ` + cli.PipelineFileHelp + `
 Two different files are an error.
@@ -149,12 +149,12 @@ func (s *signals) watch(stderr io.Writer) {
 	}
 	at := time.Now()
 	s.cancel(signalError{first})
-	fmt.Fprintln(stderr, "consumer: stopping: finishing what is in flight; a second signal leaves at once")
+	fmt.Fprintln(stderr, "consumer: stopping; finishing the records in flight; a second signal exits at once")
 	for second := range s.ch {
 		if time.Since(at) < sameSignal {
 			continue
 		}
-		fmt.Fprintln(stderr, "consumer: left at once; what was in flight will be reprocessed by the next owner")
+		fmt.Fprintln(stderr, "consumer: exited at once; the next owner of the partitions reprocesses the records in flight")
 		s.leave(128 + int(second.(syscall.Signal))) // the shells' convention
 		return
 	}
@@ -175,7 +175,7 @@ func (s *signals) within(limit time.Duration, stderr io.Writer) (end func()) {
 		select {
 		case <-done:
 		case <-late.C:
-			fmt.Fprintf(stderr, "consumer: has not ended within engine.shutdown_timeout (%s): something hangs; left, and what was in flight will be reprocessed\n", limit)
+			fmt.Fprintf(stderr, "consumer: exited, because it did not stop within engine.shutdown_timeout (%s); the records in flight will be reprocessed\n", limit)
 			s.leave(int(cli.ExitRuntime))
 		}
 	}()

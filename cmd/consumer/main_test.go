@@ -72,7 +72,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"every fault of a file", []string{"validate", "-c", bad}, 2, "", "faults"},
 		{"a valid file, strictly", []string{"validate", "-c", good, "--strict"}, 0, "valid, 0 warnings", ""},
 		{"a warning", []string{"validate", "-c", warned}, 0, "valid, 1 warning", "is not a public address"},
-		{"a warning, strictly", []string{"validate", "-c", warned, "--strict"}, 4, "valid, 1 warning", "--strict takes none"},
+		{"a warning, strictly", []string{"validate", "-c", warned, "--strict"}, 4, "valid, 1 warning", "--strict allows none"},
 		{"what is done with every error, S4-3", []string{"validate", "-c", good, "--explain-errors"}, 0, "http_not_found", ""},
 		{"the same for programs, S4-3", []string{"validate", "-c", good, "--explain-errors", "-o", "json"}, 0, `"code": "db_conflict"`, ""},
 		{"errors in a wrong format", []string{"validate", "-c", good, "--explain-errors", "-o", "xml"}, 2, "", "table, json, ndjson"},
@@ -80,7 +80,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"faults for programs", []string{"validate", "-c", bad, "-o", "json"}, 2, `"path": "pipeline.id"`, "faults"},
 		{"a wrong format without anything to explain", []string{"validate", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
 		{"describe", []string{"describe", "-c", good}, 0, "parcels.retry-60s", ""},
-		{"a summary that cannot be written", []string{"run", "-c", good, "--summary", filepath.Join(t.TempDir(), "no", "s.json")}, 2, "", "cannot be made: no such file or directory"},
+		{"a summary that cannot be written", []string{"run", "-c", good, "--summary", filepath.Join(t.TempDir(), "no", "s.json")}, 2, "", "no such file or directory"},
 		{"a summary that is a folder", []string{"run", "-c", good, "--summary", t.TempDir()}, 2, "", "is a folder"},
 		{"an address for the metrics that is none", []string{"run", "-c", good, "--metrics", "nonsense"}, 2, "", "is not host:port"},
 		{"a demo of fewer events than none", []string{"demo", "-n", "-5"}, 2, "", "--events -5"},
@@ -90,7 +90,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"an order without a reason", []string{"pause", "-c", good}, 2, "", "--reason"},
 		{"status in a wrong format", []string{"status", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
 		{"verify of a partition that is none", []string{"verify", "records", "-c", good, "--partition", "-7"}, 2, "", "--partition -7"},
-		{"verify of offsets that are none", []string{"verify", "records", "-c", good, "--from", "9", "--to", "3"}, 2, "", "--to behind --from"},
+		{"verify of offsets that are none", []string{"verify", "records", "-c", good, "--from", "9", "--to", "3"}, 2, "", "--to after --from"},
 		{"verify in no time", []string{"verify", "records", "-c", good, "--timeout", "-1s"}, 2, "", "--timeout"},
 		{"verify without memory", []string{"verify", "records", "-c", good, "--max-positions", "0"}, 2, "", "--max-positions"},
 		{"verify with an unnamed limit", []string{"verify", "records", "-c", good, "--limit", "-1"}, 2, "", "--limit"},
@@ -138,7 +138,7 @@ func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
 		time.Sleep(time.Second)
 		s.ch <- syscall.SIGTERM
 		synctest.Wait()
-		expect.That(t, len(left) == 1 && left[0] == 143 && strings.Contains(said.String(), "left at once"), "after a second signal: left %v, %s", left, &said)
+		expect.That(t, len(left) == 1 && left[0] == 143 && strings.Contains(said.String(), "exited at once"), "after a second signal: left %v, %s", left, &said)
 		close(s.ch)
 	})
 }

@@ -36,17 +36,17 @@ func newRun(signals *signals) *cobra.Command {
 		Short: "Run the pipeline until it is told to stop, or --until-end",
 		Long: `Run the pipeline of a configuration file.
 
-SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a second one leaves at once.`,
+On SIGTERM or Ctrl-C it finishes and commits the records in flight and leaves the group. A second signal exits at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, signals) },
 	}
 	configFlag(cmd, &f.file)
-	cmd.Flags().BoolVar(&f.untilEnd, "until-end", false, "stop once everything that the source holds now is finished and no record waits")
+	cmd.Flags().BoolVar(&f.untilEnd, "until-end", false, "stop when all records that are in the source now are finished and none waits")
 	cmd.Flags().StringVar(&f.summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "id of the run in headers, logs and audit (default a random UUID)")
-	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable over restarts; overrides engine.instance (default the host name, then HOST-2 and so on)")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable across restarts; overrides engine.instance (default the host name, then HOST-2 and so on)")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
-	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "share of this run's records that may be dead letters, 0 to 1; beyond it the exit code is 4; default pipeline.tolerance.max_dead_letter_rate (with --until-end)")
-	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one is warned about, goes on, and ends with exit code 4 (with --until-end)")
+	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "largest share of this run's records that may become dead letters, 0 to 1; above it the exit code is 4; default pipeline.tolerance.max_dead_letter_rate (with --until-end)")
+	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one logs a warning, continues, and ends with exit code 4 (with --until-end)")
 	cmd.Flags().BoolVar(&f.allowQuarantine, "allow-quarantine", false, "a run that leaves a batch quarantined ends with exit code 0, not 4 (with --until-end)")
 	return cmd
 }
@@ -171,7 +171,7 @@ func summaryProblem(file string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		probe, err := os.CreateTemp(filepath.Dir(file), ".switchback-summary-*")
 		if err != nil {
-			return fmt.Errorf("%s cannot be made: %w; name a file in a folder that this process may write to", file, errors.Unwrap(err))
+			return fmt.Errorf("cannot create %s: %w; name a file in a folder that this process may write to", file, errors.Unwrap(err))
 		}
 		return errors.Join(probe.Close(), os.Remove(probe.Name()))
 	case err != nil:
@@ -239,7 +239,7 @@ func (f runFlags) name(cfg *config.Config, log *slog.Logger) (instance string, o
 		return "", 0, nil, err
 	}
 	if own.Taken > 0 {
-		log.Info("other instances of this group run on this host; this one has a name of its own", "instance", own.Name, "others", own.Taken)
+		log.Info("other instances of this group run on this host; this one took another name", "instance", own.Name, "others", own.Taken)
 	}
 	return own.Name, own.Taken, func() { _ = own.Release() }, nil // the end of the process releases it in any case
 }

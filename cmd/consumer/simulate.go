@@ -27,21 +27,21 @@ func newSimulate() *cobra.Command {
 	var f simulateFlags
 	cmd := withFile(&cobra.Command{
 		Use:   "simulate -c FILE",
-		Short: "Play the retry policy against providers that fail as you say",
-		Long: `Play the retry policy of a pipeline on a virtual clock: what waits in each tier and when, what each
-provider gets, what share dies, how long the backlog takes to drain. No broker and no provider is
-contacted; every decision is the engine's own.
+		Short: "Simulate the retry policy against failing providers",
+		Long: `Simulate the retry policy of a pipeline in virtual time: how many records wait in each tier and when, how many
+requests each provider gets, which share becomes dead letters, how long the backlog takes to drain. It contacts
+no broker and no provider; every decision is the engine's own.
 
-Without --scenario, every remote step fails once in a hundred requests and has one outage. With
---expect the command ends with 4 when an expectation of the scenario is broken: a test of the policy.`,
+Without --scenario, every remote step fails once in a hundred requests and has one outage. With --expect, the
+exit code is 4 if an expectation of the scenario is broken, so it can test a policy.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error { return f.run(cmd, cfg) })
 	cmd.Flags().StringVar(&f.scenario, "scenario", "", "scenario file (YAML)")
 	cmd.Flags().Float64Var(&f.rate, "rate", 0, "records a second; overrides the scenario (default 100)")
-	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how long the source flows; overrides the scenario (default 1)")
+	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how many hours the source receives records; overrides the scenario (default 1)")
 	cmd.Flags().IntVar(&f.instances, "instances", 0, "consumers that share the work; overrides the scenario (default 1)")
 	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the same seed gives the same run; overrides the scenario (default 1)")
 	f.output = outputFlag(cmd)
-	cmd.Flags().BoolVar(&f.expect, "expect", false, "end with 4 when an expectation of the scenario is broken")
+	cmd.Flags().BoolVar(&f.expect, "expect", false, "exit code 4 if an expectation of the scenario is broken")
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulat
 		scenario.Seed = f.seed
 	}
 	if f.expect && len(scenario.Expect.Keys()) == 0 {
-		return scenario, usageError(errors.New("--expect: the scenario expects nothing; write what must hold under its key expect"))
+		return scenario, usageError(errors.New("--expect: the scenario has no expectations; list them under its key expect"))
 	}
 	return scenario, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func newSink() *cobra.Command {
-	cmd := &cobra.Command{Use: "sink", Short: "Make the table beside the output topic"}
+	cmd := &cobra.Command{Use: "sink", Short: "Print or create the PostGIS table, or change its key"}
 	cmd.AddCommand(newSinkDDL(), newSinkEnsure(), newSinkRekey())
 	return cmd
 }
@@ -33,7 +33,7 @@ func withTable(cmd *cobra.Command, run fileRun) *cobra.Command {
 func newSinkDDL() *cobra.Command {
 	return withTable(&cobra.Command{
 		Use:   "ddl -c FILE | psql …",
-		Short: "Print the statements that make the table and its guard, where they are not there; contacts no database",
+		Short: "Print the statements that create the table and its guard if they are missing; contacts no database",
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
 		ddl, err := sink.DDL(cfg)
 		fmt.Fprint(cmd.OutOrStdout(), ddl)
@@ -45,14 +45,14 @@ func newSinkEnsure() *cobra.Command {
 	var execute bool
 	cmd := withTable(&cobra.Command{
 		Use:   "ensure -c FILE",
-		Short: "Print what of the table, its columns and its guard is not there; with --execute, make it",
-		Long: `Look at the database and print the statements that make what is not there: the table with a typed column for each field of the
-mapping, its geometry with SRID and dimension, its GiST index, comments, the guard; or, for a table that is there, the columns
-that it has not. With --execute they are run, in one transaction; an index on a table with rows is made last and blocks nobody.
+		Short: "Print what the table, its columns and its guard lack; with --execute, create it",
+		Long: `Look at the database and print the statements that create what is missing: the table with a typed column for each field of
+the mapping, its geometry with SRID and dimension, its GiST index, comments, the guard; or the missing columns of an existing
+table. With --execute it runs them in one transaction; an index on a table with rows is created last, without blocking others.
 
-Nothing that is there is changed. What differs otherwise (a type, an SRID) is listed with the statement that a person may run.
+Nothing that exists is changed. Other differences (a type, an SRID) are listed with the statement that you can run.
 
-Exit codes: 0 the table fits, or will; 1 it differs in what is not made here, or the database refuses.`,
+Exit codes: 0 the table fits, or will; 1 it differs in something that this command does not create, or the database refuses.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		done, err := sink.Ensure(cmd.Context(), cfg, execute)
 		if err != nil {
@@ -72,7 +72,7 @@ func printEnsured(cmd *cobra.Command, table, file string, done sink.Ensured, exe
 	case len(done.Left) > 0:
 		return &sink.TableError{Table: table, Mismatches: done.Left}
 	case len(done.Statements) == 0:
-		fmt.Fprintf(notes, "table %s has all that it needs\n", table)
+		fmt.Fprintf(notes, "table %s has everything it needs\n", table)
 	case execute:
 		fmt.Fprintf(notes, "done: %s\n", cli.Count(len(done.Statements), "statement"))
 	default:
@@ -85,13 +85,13 @@ func newSinkRekey() *cobra.Command {
 	var execute bool
 	cmd := withTable(&cobra.Command{
 		Use:   "rekey -c FILE",
-		Short: "Take a table that has rows to the sink.key of the file; with --execute, keep the change",
-		Long: `Take a table that has rows, and its guard, to the sink.key of the pipeline file: each row gets the key by which it is
-found from now on. It is one transaction, which holds both tables; without --execute it is taken back at its end.
+		Short: "Change the key of a table with rows to sink.key of the file; with --execute, keep the change",
+		Long: `Change a table with rows, and its guard, to the sink.key of the pipeline file: each row gets the key by which it is found
+from then on. It is one transaction, which locks both tables; without --execute it is rolled back.
 
-Stop all instances before. The user of the connection string has to own both tables. For feature_id the output topic is
-read once; for a path the record keys, which the guard has, are enough. A row that would lead nowhere, or to the row of
-another record key, is named, and nothing is changed. Memory: 5000 keys.`,
+Stop all instances before. The user of the connection string must own both tables. For feature_id the output topic is read
+once; for a path the record keys in the guard are enough. If a row would get no key, or that of another record key,
+the command names it and changes nothing. Memory: 5000 keys.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error { return rekey(cmd, cfg, file, execute) })
 	cmd.Flags().BoolVar(&execute, "execute", false, "keep the change")
 	return cmd
@@ -109,11 +109,11 @@ func rekey(cmd *cobra.Command, cfg *config.Config, file string, execute bool) er
 	out := cmd.OutOrStdout()
 	switch {
 	case done.Unchanged:
-		fmt.Fprintf(out, "table %s goes by %q already\n", cfg.Sink.PostGIS.Table, done.To)
+		fmt.Fprintf(out, "table %s already uses the key %q\n", cfg.Sink.PostGIS.Table, done.To)
 	case execute:
-		fmt.Fprintf(out, "table %s went by %q and goes by %q now: %d rows have another key, %d keys are known; start the consumers\n", cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys)
+		fmt.Fprintf(out, "the key of table %s changed from %q to %q: %d rows have another key, %d keys are known; start the consumers\n", cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys)
 	default:
-		fmt.Fprintf(out, "table %s goes by %q; by %q, %d rows would have another key, %d keys are known\n\nNothing is changed. Stop all instances, then: consumer sink rekey -c %s --execute\n",
+		fmt.Fprintf(out, "the key of table %s is %q; with %q, %d rows would have another key, %d keys are known\n\nNothing is changed. Stop all instances, then: consumer sink rekey -c %s --execute\n",
 			cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys, file)
 	}
 	return nil

@@ -27,11 +27,11 @@ func newStatus() *cobra.Command {
 	cmd := withFile(&cobra.Command{
 		Use:   "status -c FILE",
 		Short: "Show whether the pipeline runs, why not, its lag and what waits",
-		Long: `Show how the pipeline is: what was ordered for it, which instances run, how far its group has come, what
-waits in the tiers, and which circuits are open.
+		Long: `Show the state of the pipeline: whether it is paused, which instances run, the lag of its group, how many
+records wait in the tiers, and which circuits are open.
 
-With --watch it is shown again and again, with how many records come and are committed a second and how
-long it takes until nothing lags: in place on a terminal, otherwise as one line of JSON each time (-o ndjson).`,
+With --watch it is repeated, with the records that arrive and are committed per second and the time until
+there is no lag: in place on a terminal, otherwise as one line of JSON each time (-o ndjson).`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		if f.watch && f.output.format == "json" {
 			return usageError(errors.New("--watch prints one object after another: use -o ndjson"))
@@ -47,7 +47,7 @@ long it takes until nothing lags: in place on a terminal, otherwise as one line 
 	})
 	f.output = outputFlag(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
-	cmd.Flags().BoolVar(&f.watch, "watch", false, "show it again and again, until interrupted")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat it until interrupted")
 	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
 }
@@ -123,8 +123,8 @@ func newHealth() *cobra.Command {
 	return withFile(&cobra.Command{
 		Use:   "health -c FILE",
 		Short: "Ask the instance on this machine whether it is ready",
-		Long: `Ask /readyz of the instance on this machine, at metrics.listen. It ends with 0 when the instance is a member
-of its consumer group, else with 1 and the reason: a health check for containers, whose image has no curl.`,
+		Long: `Ask /readyz of the instance on this machine, at metrics.listen. The exit code is 0 if the instance is a member of its
+consumer group, otherwise 1, with the reason. It serves as a health check in containers, whose image has no curl.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
 		return ready(cmd.Context(), cfg.Metrics.Listen, cmd.OutOrStdout())
 	})
@@ -133,7 +133,7 @@ of its consumer group, else with 1 and the reason: a health check for containers
 // ready asks the instance that listens at an address whether it is ready.
 func ready(ctx context.Context, address string, out io.Writer) error {
 	if address == "" {
-		return usageError(errors.New(`metrics.listen is "": the instance answers no question about its health`))
+		return usageError(errors.New(`metrics.listen is "", so the instance serves no health endpoint; set it to host:port`))
 	}
 	at := local(address)
 	if len(at) == 0 {

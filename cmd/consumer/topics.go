@@ -30,7 +30,7 @@ func newTopics() *cobra.Command {
 func newTopicsEnsure() *cobra.Command {
 	return withFile(&cobra.Command{
 		Use:   "ensure -c FILE",
-		Short: "Create the topics that are missing; change nothing that exists, but say what differs",
+		Short: "Create the missing topics; report what differs in existing ones, and change none of them",
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
 		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
 			report, err := topics.Ensure(cmd.Context(), admin, topics.Plan(cfg))
@@ -53,7 +53,7 @@ func newTopicsCheck() *cobra.Command {
 	var output *outputValue
 	cmd := withFile(&cobra.Command{
 		Use:   "check -c FILE",
-		Short: "Say what is wrong with the topics, each with the command that fixes it",
+		Short: "List what is wrong with the topics, with the commands that fix it",
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
 		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
 			plan, err := topics.PlanOn(cmd.Context(), admin, cfg)
@@ -114,10 +114,10 @@ func newTopicsAdopt() *cobra.Command {
 	var output *outputValue
 	cmd := withFile(&cobra.Command{
 		Use:   "adopt -c FILE",
-		Short: "Say what a topic that was deleted and re-created means for the memory; with --execute, go on with it",
-		Long: `Say what a topic that was deleted and re-created, or a group that was renamed, means for the pipeline's memory.
-It changes nothing without --execute. With it, the pipeline goes on with the topics as they are now. All instances
-must be stopped: open transactions of killed or frozen ones are ended, and cannot be committed afterwards.
+		Short: "Show how a re-created topic affects the stored state; with --execute, accept it",
+		Long: `Show how a topic that was deleted and re-created, or a renamed group, affects the pipeline's stored state.
+Without --execute nothing is changed. With it, the pipeline continues with the topics as they are now. All instances
+must be stopped: open transactions of killed or frozen ones are aborted and cannot be committed afterwards.
 
 Dead letters stay as they are, and records that wait in the tiers are still delivered.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
@@ -134,13 +134,13 @@ Dead letters stay as they are, and records that wait in the tiers are still deli
 		})
 	})
 	output = outputFlag(cmd)
-	cmd.Flags().BoolVar(&execute, "execute", false, "do what the plan says")
+	cmd.Flags().BoolVar(&execute, "execute", false, "accept the topics as they are now")
 	return cmd
 }
 
 func printAdoption(w io.Writer, a *engine.Adoption, cfg *config.Config, file string, done bool) {
 	if len(a.Mismatches) == 0 {
-		fmt.Fprintln(w, "nothing to adopt: the memory belongs to the topics as they are")
+		fmt.Fprintln(w, "nothing to adopt: the stored state belongs to the present topics")
 		return
 	}
 	for _, m := range a.Mismatches {
@@ -211,7 +211,7 @@ commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 Give the principal of consumer run the role run alone (--for run); topics, control and status are for
 operators. The replayer's privileges are printed by replayer acls.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error { return f.print(cmd, cfg, output) })
-	cmd.Flags().StringVar(&f.principal, "principal", "", "to whom they are granted, such as User:orders (mandatory)")
+	cmd.Flags().StringVar(&f.principal, "principal", "", "principal that gets them, such as User:orders (mandatory)")
 	cmd.Flags().StringVar(&f.host, "host", "*", "address that the principal may come from")
 	cmd.Flags().StringSliceVar(&f.roles, "for", roleWords(), "what for: "+strings.Join(roleWords(), ", "))
 	output = outputFlag(cmd)

@@ -31,7 +31,7 @@ func newTransform() *cobra.Command {
 	var f transformFlags
 	cmd := &cobra.Command{
 		Use:   "transform -c FILE < IN > OUT",
-		Short: "Map lines of JSON without Kafka, to write a mapping",
+		Short: "Map lines of JSON without Kafka, to try out a mapping",
 		Long: `Read one feature a line from standard input, map each as the pipeline would, and write the
 mapped ones to standard output as GeoJSON, one a line. A text may also extend over several lines, follow another one, or
 stand in a sequence (RFC 8142), and the input may be compressed with gzip.
@@ -40,10 +40,10 @@ A line is what source.format says: geojson (auto, too: a line has no headers), j
 (in structured mode) or debezium (as JSON). Avro is bytes, and refused. A line has no record key; in Kafka each
 record needs one, unless source.null_keys is accept.
 
-A line that is refused goes to standard error, or to the file of --rejects, as one JSON object:
-line, code, message, path, value, rule. It never stops the others. Below the floor of
-tolerance.precision_decimal_threshold, which pauses the pipeline, lines are refused. Remote steps are left out
-unless --enrich is given. At the end, a field whose property no GeoJSON line had is named as a warning. Ends with 0 when every line passed, and with 4 when some did not.`,
+A refused line goes to standard error, or to the file of --rejects, as one JSON object:
+line, code, message, path, value, rule. It never stops the others. Lines below the floor of
+tolerance.precision_decimal_threshold, which pauses a pipeline, are refused. Remote steps run only with --enrich. At the end,
+a warning names each field whose property no GeoJSON line had. The exit code is 0 if every line passed, otherwise 4.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	configFlagOnly(cmd, &f.file) // an argument would be taken for the input

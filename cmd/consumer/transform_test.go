@@ -279,7 +279,7 @@ func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 	now := control.State{Phase: control.Running, At: at.Add(time.Hour)}
 	off := now
 	off.GatesOff = now.At.Add(10 * time.Minute)
-	const judges, how = "each instance judges again from 100 records on, over 10m", "consumer resume --for 10m"
+	const judges, how = "each instance applies them again after 100 records, over 10m", "consumer resume --for 10m"
 	for name, c := range map[string]struct {
 		before, now control.State
 		says, not   []string
@@ -287,7 +287,7 @@ func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 		"by a gate":                  {paused, now, []string{"it was paused since 2026-11-21T10:00:00Z by consumer a: 120 of 600 records (20 %)", "(transient_rate)", judges, how}, nil},
 		"by a person":                {person, now, []string{"by ben: deployment", judges}, []string{how}},
 		"with --for":                 {paused, off, []string{"120 of 600", "off until 2026-11-21T11:10:00Z", "ends that"}, []string{judges, how}},
-		"that ends an earlier --for": {off, now, []string{"until now the rate gates were off", judges}, []string{"it was", how}},
+		"that ends an earlier --for": {off, now, []string{"the rate gates had been turned off", judges}, []string{"it was", how}},
 	} {
 		got := resumed(tolerance, c.before, c.now)
 		for _, text := range c.says {
@@ -332,9 +332,9 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"the default scenario", []string{"--hours", "0.01", "--rate", "50"}, 0, "then", ""},
 		{"all expectations hold", []string{"--scenario", holds, "--expect"}, 0, "max_dlq_share", ""},
 		{"a broken expectation", []string{"--scenario", breaks, "--expect"}, 4, "BROKEN", "1 of 1 expectation broken"},
-		{"a gate that holds", []string{"--scenario", paused, "--expect"}, 4, "HELD by a gate", "1 of 1 expectation broken"},
+		{"a gate that holds", []string{"--scenario", paused, "--expect"}, 4, "PAUSED by a gate", "1 of 1 expectation broken"},
 		{"a broken expectation that nobody asked for", []string{"--scenario", breaks}, 0, "BROKEN", ""},
-		{"nothing expected", []string{"--expect"}, 2, "", "the scenario expects nothing"},
+		{"nothing expected", []string{"--expect"}, 2, "", "the scenario has no expectations"},
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"faults of a scenario", []string{"--scenario", file(t, "rte: 1\n")}, 2, "", ":1:1: rte: unknown key; did you mean rate?"},
 		{"a rate of nothing", []string{"--rate", "0"}, 2, "", "--rate 0: out of range"},

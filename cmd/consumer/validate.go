@@ -23,9 +23,9 @@ func newValidate() *cobra.Command {
 	var explain, strict bool
 	cmd := &cobra.Command{
 		Use:   "validate -c FILE [--strict] [--explain-errors]",
-		Short: "Check a pipeline file: every fault, with its line and what to do",
-		Long: `Check a pipeline file. Every fault is printed, with line, column and what to do. It reads no more than the
-file and its grid files.`,
+		Short: "Check a pipeline file: list every error with its line and the fix",
+		Long: `Check a pipeline file. Every error is printed with line, column and the fix. The command reads only this file and
+its grid files.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
 			var report *refdata.GridReport
@@ -58,14 +58,14 @@ file and its grid files.`,
 				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), NullKeys: cfg.Source.NullKeys, Precision: precision(cfg), Coordinates: report,
 			})
 			if err == nil && strict && len(warnings) > 0 {
-				err = cli.ExitError{Code: cli.ExitPartly, Err: fmt.Errorf("%s: %s, and --strict takes none", file, cli.Count(len(warnings), "warning"))}
+				err = cli.ExitError{Code: cli.ExitPartly, Err: fmt.Errorf("%s: %s, and --strict allows none", file, cli.Count(len(warnings), "warning"))}
 			}
 			return err
 		},
 	}
 	configFlag(cmd, &file)
-	cmd.Flags().BoolVar(&strict, "strict", false, "end with 4 when there is a warning")
-	cmd.Flags().BoolVar(&explain, "explain-errors", false, "print what would be done with every kind of error, by this file")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit code 4 if there is a warning")
+	cmd.Flags().BoolVar(&explain, "explain-errors", false, "print how this file treats every kind of error")
 	output = outputFlag(cmd)
 	return cmd
 }
@@ -105,7 +105,7 @@ func printValid(out io.Writer, output *outputValue, c checked) error {
 		fmt.Fprintf(out, "gates that are off: %s\n", strings.Join(c.GatesOff, ", "))
 	}
 	if c.NullKeys == config.NullKeysReject {
-		fmt.Fprintln(out, "each record needs a key, such as the id of its feature: one without is a dead letter (null_key)")
+		fmt.Fprintln(out, "each record needs a key, such as the ID of its feature; a record without one becomes a dead letter (null_key)")
 	}
 	fmt.Fprintln(out, c.Precision)
 	for _, line := range c.Coordinates.Lines() {
@@ -144,7 +144,7 @@ An editor with a YAML language server completes and checks a pipeline file when 
 
   # yaml-language-server: $schema=./pipeline.schema.json
 
-The schema knows keys, types, words and ranges. What depends on several keys, only consumer validate checks.`,
+The schema knows keys, types, words and ranges. Only consumer validate checks rules about several keys.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := schemas.Read(schemas.Pipeline)
 			if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 func newVerify() *cobra.Command {
-	cmd := &cobra.Command{Use: "verify", Short: "Prove what the topics, the table and the trail have"}
+	cmd := &cobra.Command{Use: "verify", Short: "Verify the topics, the table and the audit trail"}
 	cmd.AddCommand(newVerifyRecords(), newVerifyTable(), newVerifyAudit())
 	return cmd
 }
@@ -78,22 +78,22 @@ func newVerifyRecords() *cobra.Command {
 		Use:   "records -c FILE",
 		Short: "Prove from the topics that each record is in exactly one place",
 		Long: `Prove from the topics that every record of the source is in exactly one place: delivered, dead, closed, waiting, or
-not read yet. Nothing is stopped and nothing is written. Each record that is missing, or is in a place too many, is named.
-What retention or compaction took is "cannot be known", with the topic that took it.
+not read yet. The pipeline keeps running and nothing is written. Each record that is missing, or is in more than one place, is
+named. Records that retention or compaction removed are reported as "cannot be known", with the topic.
 
-All topics of the pipeline are read once. A violation is looked at again before it is named, so that records that move
-meanwhile give no false alarm. Memory: 8 bytes for each position of the source.
+All topics of the pipeline are read once. A violation is checked again before it is reported, so that records that move
+meanwhile cause no false alarm. Memory: 8 bytes for each position of the source.
 
-Exit codes: 0 proven, or nothing is wrong with what can be known; 4 violated; 1 it could not be verified.`,
+Exit codes: 0 proven, or nothing known is wrong; 4 violated; 1 it could not be verified.`,
 	}, f.run)
 	f.output = outputFlag(cmd)
 	flags := cmd.Flags()
 	flags.Int32Var(&f.options.Bounds.Partition, "partition", -1, "verify this partition of the source only (-1: all)")
 	flags.Int64Var(&f.options.Bounds.From, "from", 0, "from this offset of the source on")
 	flags.Int64Var(&f.options.Bounds.To, "to", 0, "up to this offset of the source, not included (0: the end)")
-	flags.IntVar(&f.options.Limit, "limit", verify.DefaultLimit, "records that are named of each kind")
-	flags.Int64Var(&f.options.MaxPositions, "max-positions", verify.DefaultMaxPositions, "positions that are held in memory at most, 8 bytes each")
-	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
+	flags.IntVar(&f.options.Limit, "limit", verify.DefaultLimit, "how many records of each kind to name")
+	flags.Int64Var(&f.options.MaxPositions, "max-positions", verify.DefaultMaxPositions, "largest number of positions in memory, 8 bytes each")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: never)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }
@@ -104,7 +104,7 @@ func (f *recordsFlags) check() error {
 	case b.Partition < -1:
 		return usageError(fmt.Errorf("--partition %d: give the number of a partition, or -1 for all", b.Partition))
 	case b.From < 0 || b.To < 0 || b.To > 0 && b.To <= b.From:
-		return usageError(fmt.Errorf("--from %d --to %d: want offsets from 0, and --to behind --from", b.From, b.To))
+		return usageError(fmt.Errorf("--from %d --to %d: want offsets from 0, and --to after --from", b.From, b.To))
 	case f.options.Limit < 0:
 		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
 	case f.options.MaxPositions < 1:
@@ -153,24 +153,24 @@ func newVerifyTable() *cobra.Command {
 	var f tableFlags
 	cmd := withTable(&cobra.Command{
 		Use:   "table -c FILE",
-		Short: "Compare the table with the output topic, while the pipeline runs; with --repair, write what differs again",
+		Short: "Compare the table with the output topic while the pipeline runs; with --repair, rewrite what differs",
 		Long: `Compare the table with the newest record of each key of the output topic, column by column, and name each row that is
-missing, stale (of an older event), extra or changed. What is ahead of the topic, or cannot be known because the topic has no
-record of it any more, is counted. Nothing is stopped, and nothing is written but a temporary table.
+missing, stale (of an older event), extra or changed. Rows that are ahead of the topic, or whose record the topic no longer
+has, are counted. The pipeline keeps running, and only a temporary table is written.
 
-With --repair, what is wrong is written again under the version that it has, by the same guarded write as in the pipeline:
-never an older version over a newer one. Rows that nothing has written are taken away.
+With --repair, wrong rows are rewritten with their version by the same guarded write as in the pipeline, so that an older
+version never overwrites a newer one. Rows that no event has written are deleted.
 
 The output topic is read twice. Memory: about 100 bytes for each key.
 
-Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired; 4 violated; 1 it could not be verified.`,
+Exit codes: 0 nothing known is wrong, or everything was repaired; 4 violated; 1 it could not be verified.`,
 	}, f.run)
 	f.output = outputFlag(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.options.Limit, "limit", sink.DefaultFindings, "keys that are named of each kind")
-	flags.IntVar(&f.options.MaxKeys, "max-keys", sink.DefaultVerifiedKeys, "keys of the output topic that are held in memory at most, about 100 bytes each")
-	flags.BoolVar(&f.options.Repair, "repair", false, "write what is wrong again")
-	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
+	flags.IntVar(&f.options.Limit, "limit", sink.DefaultFindings, "how many keys of each kind to name")
+	flags.IntVar(&f.options.MaxKeys, "max-keys", sink.DefaultVerifiedKeys, "largest number of the output topic's keys in memory, about 100 bytes each")
+	flags.BoolVar(&f.options.Repair, "repair", false, "rewrite wrong rows")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: never)")
 	return cmd
 }
 

@@ -31,14 +31,14 @@ func newVerifyAudit() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit (-c FILE | --ledger LEDGER.json)",
-		Short: "Check the audit trail against its chains of hashes: was an event changed, removed or added?",
-		Long: `Check the audit trail against its chains of hashes: what operators did with dead letters, what was ordered for
-the pipeline, and what governance stopped. An event that was changed, removed, added or moved breaks its chain.
+		Short: "Check the hash chains of the audit trail: was an event changed, removed or added?",
+		Long: `Check the hash chains of the audit trail: what operators did with dead letters, who paused and resumed the pipeline,
+and what governance stopped. An event that was changed, removed, added or moved breaks its chain.
 
-Who can write to all topics can forge a chain as a whole. Keep the output of -o json elsewhere: with --since, the
-chains must go on from it. With --ledger, verify a ledger that "governance export" wrote.
+Anyone who can write to all topics can forge a complete chain. Keep the output of -o json elsewhere: with --since, the
+chains must continue from it. With --ledger, verify a ledger that "governance export" wrote.
 
-Exit codes: 0 whole, or nothing is wrong with what is there; 4 broken; 1 it could not be verified.`,
+Exit codes: 0 complete, or the remaining part is intact; 4 broken; 1 it could not be verified.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	configFlagOnly(cmd, &f.file) // an argument could be either file
@@ -51,7 +51,7 @@ Exit codes: 0 whole, or nothing is wrong with what is there; 4 broken; 1 it coul
 	}
 	f.output = outputFlag(cmd)
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "exported ledger of governance (JSON)")
-	cmd.Flags().StringVar(&f.since, "since", "", "an earlier output of -o json: the chains must go on from it")
+	cmd.Flags().StringVar(&f.since, "since", "", "an earlier output of -o json, from which the chains must continue")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	case f.ledger != "" && f.file != "":
 		return usageError(errors.New("-c and --ledger name two audit trails: leave one of them out"))
 	case f.ledger != "" && f.since != "":
-		return usageError(errors.New("--since goes with -c: a ledger is verified by itself"))
+		return usageError(errors.New("--since needs -c: it does not apply to an exported ledger"))
 	case f.ledger != "":
 		ledger, err := parseLedger(f.ledger)
 		if err != nil {
@@ -145,7 +145,7 @@ func (r chainsReport) Text(out io.Writer) error {
 		case c.Fault != "":
 			state = "BROKEN"
 		case c.Gone != "":
-			state = "whole from its first entry on"
+			state = "complete from its first entry"
 		}
 		if c.Head != nil {
 			last = c.Head.Seq
@@ -187,7 +187,7 @@ func newGovernance() *cobra.Command {
 func newGovernanceExport() *cobra.Command {
 	return withFile(&cobra.Command{
 		Use:   "export -c FILE > LEDGER.json",
-		Short: "Write the ledger as one JSON object to standard output; refuses one whose chain is broken",
+		Short: "Write the ledger to standard output as one JSON object; a ledger with a broken chain is refused",
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		if !cfg.Governance.On() {
 			return usageError(fmt.Errorf("%s keeps no ledger: it reads no marks under governance", file))

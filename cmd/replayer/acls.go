@@ -29,7 +29,7 @@ func (a *app) acls() *cobra.Command {
 commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 
 replayer-read is for commands that change nothing, and for dry runs; replayer-write for --execute. With --to, a pipeline's
-dead letters need Write on that topic besides. Of a DLQ without a pipeline, --target names each topic that dead letters
+dead letters need Write on that topic besides. For a DLQ without a pipeline, --target names each topic that dead letters
 go back to; a dry run of replay prints them.`,
 		RunE: func(*cobra.Command, []string) error { return a.printACLs(&f) },
 	}
@@ -37,7 +37,7 @@ go back to; a dry run of replay prints them.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.to.Topics, "target", nil, "a topic that dead letters of a DLQ without a pipeline go back to; may be repeated")
 	flags.StringSliceVar(&f.to.Groups, "watch-group", nil, "a consumer group that --watch-group of replay follows; may be repeated")
-	flags.StringVar(&f.principal, "principal", "", "to whom they are granted, such as User:desk (mandatory)")
+	flags.StringVar(&f.principal, "principal", "", "principal that gets them, such as User:desk (mandatory)")
 	flags.StringVar(&f.host, "host", "*", "address that the principal may come from")
 	flags.StringSliceVar(&f.roles, "for", texts(acls.ReplayerRoles()), "what for: "+strings.Join(texts(acls.ReplayerRoles()), ", "))
 	return cmd

@@ -104,7 +104,7 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	}
 	before := d.topics()
 	d.want(cli.ExitRuntime, "list", "--brokers", at[1], "--topic", "payment.DLT").says("topic does not exist: payment.DLT", "The cluster has features.dlq, ", "payments.DLT")
-	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "102", "--execute", "--reason", "fixed")...).says("nobody has confirmed the topics", "--expect 102 --origin payments --execute --reason fixed")
+	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "102", "--execute", "--reason", "fixed")...).says("are not confirmed", "--expect 102 --origin payments --execute --reason fixed")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--reason", "fixed", "--replay-id", "r1")...).says("102 to put back (payments: 102)", "--expect 102 --replay-id r1 --origin payments")
 	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "7", "--origin", "payments", "--execute", "--reason", "x")...).
 		says("payments.DLT.replayer-status", "--all --expect 7 --origin payments --execute --reason x --create-topics") // before it counts

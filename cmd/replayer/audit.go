@@ -46,9 +46,9 @@ consumer verify audit checks whether an event was changed, removed, added or mov
 	flags.StringVar(&f.filter.Source, "source", "", "only events about the record that first appeared at TOPIC/PARTITION/OFFSET")
 	flags.StringVar(&f.key, "key", "", "only events about records with this Kafka key")
 	flags.StringVar(&f.filter.Operation, "operation", "", "only events of this replay or other operation")
-	flags.StringVar(&f.filter.By, "actor", "", "only what this person did")
+	flags.StringVar(&f.filter.By, "actor", "", "only the actions of this person")
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
-	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
+	flags.BoolVar(&f.filter.All, "all", false, "include the consumer's decisions")
 	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")
 	a.dlqFlags.registerDLQ(cmd)
 	return cmd

@@ -83,9 +83,9 @@ func progressText(p replay.Progress) string {
 func watchedText(w *replay.Watched) string {
 	switch {
 	case w.Group == "" || w.Behind == 0:
-		return fmt.Sprintf("looking for %s more whether any dies again", w.Grace.Round(time.Second))
+		return fmt.Sprintf("waiting %s more to see whether any fails again", w.Grace.Round(time.Second))
 	case w.Behind < 0:
-		return "asking how far group " + w.Group + " has come"
+		return "reading the committed offsets of group " + w.Group + " has come"
 	default:
 		return fmt.Sprintf("group %s has %d offsets before it", w.Group, w.Behind)
 	}

@@ -38,9 +38,9 @@ func (a *app) changes() []*cobra.Command {
 		verb        replay.Verb
 		short, long string
 	}{
-		{replay.Discard, "Give up dead letters (dry run without --execute)",
-			`Give up the selected pending dead letters; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen reverses this until they are pruned.`},
-		{replay.Escalate, "Let a person decide about dead letters (dry run without --execute)",
+		{replay.Discard, "Discard dead letters (dry run without --execute)",
+			`Discard the selected pending dead letters; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen reverses this until they are pruned.`},
+		{replay.Escalate, "Mark dead letters for a person's decision (dry run without --execute)",
 			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids select them.
 replayer reopen makes them pending again.`},
 		{replay.Reopen, "Make dead letters pending again (dry run without --execute)",
@@ -62,7 +62,7 @@ left as they are without --including-put-back: another replay would send them a 
 		f.consent.register(cmd)
 		f.count.register(cmd)
 		if c.verb == replay.Reopen {
-			cmd.Flags().BoolVar(&f.lost, lostFlag, false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
+			cmd.Flags().BoolVar(&f.lost, lostFlag, false, "those whose replay is lost: still replaying, although the consumer has no lag and nothing waits")
 			cmd.Flags().BoolVar(&f.putBack, putBackFlag, false, "also those that were put back, or sent to another topic, and are not known to have died again: a replay sends them a second time")
 			cmd.MarkFlagsMutuallyExclusive(lostFlag, putBackFlag)
 		}

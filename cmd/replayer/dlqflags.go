@@ -49,10 +49,10 @@ func (r *dlqFlags) registerTopic(cmd *cobra.Command, about string) {
 	f := cmd.Flags()
 	f.StringSliceVar(&r.named.Brokers, "brokers", nil, "host:port of some brokers, for a DLQ (--topic) without a pipeline file")
 	f.StringVar(&r.named.Registry, "registry", "", "URL of the schema registry of the values, for a DLQ without a pipeline file")
-	f.StringVar(&r.named.Profile, "profile", "", "how the brokers are reached, by its name in the file of profiles; instead of a pipeline file")
+	f.StringVar(&r.named.Profile, "profile", "", "connection to the brokers: a name from the file of profiles; instead of a pipeline file")
 	f.StringVar(&r.named.Profiles, "profiles", "", "the file of profiles (default: switchback/profiles.yaml in the user's configuration folder)")
 	f.StringVar(&r.named.Topic, "topic", "", about)
-	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
+	f.StringVar(&r.dialect, "dialect", auto, "software that wrote the DLQ: "+auto+" uses the headers of each dead letter; otherwise "+strings.Join(dialectWords()[1:], ", "))
 	f.StringVar(&r.stateDir, stateFlag, "", "without a pipeline: keep states, audit and jobs in this directory, for a cluster that allows no topics; see any-dlq.md for what that loses")
 	mustComplete(cmd.MarkFlagDirname(stateFlag))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
@@ -65,7 +65,7 @@ func (r *dlqFlags) registerIndex(cmd *cobra.Command) {
 
 // registerGone adds the flag of commands that select dead letters only to read them.
 func (r *dlqFlags) registerGone(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of those that it has")
+	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of the present ones")
 }
 
 func dialectWords() []string { return append([]string{auto}, texts(dialects.Dialects())...) }

@@ -23,8 +23,8 @@ type consentFlags struct {
 func (c *consentFlags) register(cmd *cobra.Command) {
 	cmd.Flags().Duration(waitFlag, 0, "when another replayer is at work, wait this long for it to end, for example 10m")
 	cmd.Flags().Bool(takeOverFlag, false, "when another replayer is at work, end it; what it committed stays")
-	cmd.Flags().BoolVar(&c.execute, "execute", false, "do it; without this flag it is a dry run")
-	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
+	cmd.Flags().BoolVar(&c.execute, "execute", false, "make the change; without this flag it is a dry run")
+	cmd.Flags().StringVar(&c.reason, "reason", "", "reason, for states and audit trail; mandatory with --execute")
 }
 
 // These flags decide what happens while another replayer holds the lease. [app.leasing] reads them.
@@ -142,15 +142,15 @@ type executionFlags struct {
 func (s *executionFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.o.IncludingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
-	f.BoolVar(&s.o.Wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
-	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "go on although running instances have another mapping than the dry run")
+	f.BoolVar(&s.o.Wait, "wait", false, "wait until the consumer has finished every dead letter, then report their outcomes")
+	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "continue although running instances have another mapping than the dry run")
 	f.IntVar(&s.o.Ramp.Canary, "canary", 0, "put this many dead letters back first and wait for the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each this many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
 	f.StringVar(&s.rate, "rate", "", "at most this many dead letters, for example 500/s, 30/m, 600/h")
 	f.StringVar(&s.o.WatchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
-	f.DurationVar(&s.o.Patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for this long; 0 is never")
-	f.DurationVar(&s.o.Grace, "grace", replay.UsualGrace, "without a pipeline: look this long whether dead letters of a wave die again (--canary, --max-failed)")
+	f.DurationVar(&s.o.Patience, "patience", replay.UsualPatience, "give up if the consumer finishes no dead letter for this long; 0: never")
+	f.DurationVar(&s.o.Grace, "grace", replay.UsualGrace, "without a pipeline: wait this long to see whether dead letters of a wave fail again (--canary, --max-failed)")
 }
 
 // options returns the options of an execution.

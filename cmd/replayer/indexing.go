@@ -29,7 +29,7 @@ themselves; this command is for a database that others query, and for a first fi
 	}
 	a.dlqFlags.register(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "compare the index, as it is, with the topics")
-	cmd.Flags().BoolVar(&a.dlqFlags.rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start; a damaged file is kept as FILE.damaged")
+	cmd.Flags().BoolVar(&a.dlqFlags.rebuild, "rebuild", false, "delete this DLQ's rows and read the DLQ from its start; a damaged file is kept as FILE.damaged")
 	cmd.MarkFlagsMutuallyExclusive("check", "rebuild")
 	return cmd
 }

@@ -51,7 +51,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 	}
 	a.dlqFlags.registerDLQ(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter of the replay")
-	cmd.Flags().BoolVarP(&watch.on, "watch", "w", false, "follow all replays until you stop it")
+	cmd.Flags().BoolVarP(&watch.on, "watch", "w", false, "repeat for all replays until interrupted")
 	cmd.Flags().DurationVar(&watch.every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
 }

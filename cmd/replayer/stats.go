@@ -28,7 +28,7 @@ It warns when more than %d dead letters of one pipeline died today (UTC) and are
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), fail) },
 	}
 	a.dlqFlags.register(cmd)
-	cmd.Flags().BoolVar(&fail, "fail-on-warning", false, "end with 4 when there is a warning, for a scheduler")
+	cmd.Flags().BoolVar(&fail, "fail-on-warning", false, "exit code 4 if there is a warning, for a scheduler")
 	return cmd
 }
 

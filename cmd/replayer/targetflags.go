@@ -89,7 +89,7 @@ func (a *app) printAudiences(ctx context.Context, s *replay.Service, p *plan.Pla
 	for _, topic := range slices.Sorted(maps.Keys(p.Targets())) {
 		switch read := groups[topic]; len(read) {
 		case 0:
-			fmt.Fprintf(a.env.Err, "No consumer group has committed an offset of %s: possibly nobody reads what goes back.\n", topic)
+			fmt.Fprintf(a.env.Err, "No consumer group has committed an offset of %s: perhaps nothing consumes what goes back.\n", topic)
 		case 1:
 			fmt.Fprintf(a.env.Err, "%s is read by the group %s; --watch-group waits until it has read what goes back.\n", topic, read[0])
 		default:
@@ -108,7 +108,7 @@ func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) 
 		return a.ask(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.\nType yes", targetsText(p)), "yes")
 	}
 	a.takeOrigins(p)
-	return exit(cli.ExitRefused, fmt.Errorf("refused: nobody has confirmed the topics that the headers of the dead letters name (%s); nothing was put back. Confirm them with --%s, or send all dead letters to one topic with --to:\n  %s",
+	return exit(cli.ExitRefused, fmt.Errorf("refused: the target topics come from headers of the dead letters (%s) and are not confirmed; nothing was put back. Confirm them with --%s, or send all dead letters to one topic with --to:\n  %s",
 		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.execution.o.IncludingFailing)), f.consent.reason)))
 }
 

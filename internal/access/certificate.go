@@ -50,7 +50,7 @@ func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.read(); err != nil {
-		k.log.Warn("the console goes on with the certificate that it has", "error", err)
+		k.log.Warn("the console continues with its present certificate", "error", err)
 	}
 	return k.pair, nil
 }

@@ -119,13 +119,13 @@ func Parse(name string, text []byte) (*File, error) {
 type refuser = func(path, message, fix string)
 
 func (f *File) checkURL(fault refuser) {
-	const fix = "write it as https://dlq.example.org, with :port where it is another than 443"
+	const fix = "write it as https://dlq.example.org, with :port if it is not 443"
 	u, err := url.Parse(f.URL)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.ContainsFunc(u.Host, unicode.IsUpper):
-		fault("url", fmt.Sprintf("%q is no address of a web server in lower case", f.URL), fix)
+		fault("url", fmt.Sprintf("%q is not the address of a web server in lower case", f.URL), fix)
 	case strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		fault("url", "has a path or query, and the console is served at /", fix)
+		fault("url", "has a path or query, but the console is served at /", fix)
 	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
 		fault("url", "tokens and dead letters would cross the network unencrypted", "use https; plain http is for localhost")
 	case u.Scheme == "https" && f.TLS == (ServerTLS{}) && !f.Proxy.Enabled():
@@ -148,21 +148,21 @@ func (f *File) checkProxy(fault refuser) {
 	p := f.Proxy
 	if !p.Enabled() {
 		if p.UserHeader != "" || p.Others != RoleNone {
-			fault("proxy", "needs addresses: anybody could name somebody in a header", "list the address of the proxy in proxy.addresses, such as 10.0.0.7")
+			fault("proxy", "needs addresses; otherwise anyone could send the header", "list the address of the proxy in proxy.addresses, such as 10.0.0.7")
 		}
 		return
 	}
 	for i, text := range p.Addresses {
 		path := fmt.Sprintf("proxy.addresses[%d]", i)
 		if network, err := parseNetwork(text); err != nil {
-			fault(path, fmt.Sprintf("%q is no address and no network", text), "write it as 10.0.0.7 or 10.0.0.0/28")
+			fault(path, fmt.Sprintf("%q is neither an address nor a network", text), "write it as 10.0.0.7 or 10.0.0.0/28")
 		} else if network.Bits() == 0 {
-			fault(path, "trusts everybody to say who they are", "list the addresses of the proxy alone")
+			fault(path, "trusts every client to name its user", "list only the addresses of the proxy")
 		}
 	}
 	reserved := []string{"authorization", "cookie", "host", "origin"}
 	if !headerName.MatchString(p.UserHeader) || slices.Contains(reserved, strings.ToLower(p.UserHeader)) {
-		fault("proxy.user_header", fmt.Sprintf("%q is no header that can name who asks", p.UserHeader), "write the one that the proxy sets, such as X-Forwarded-User")
+		fault("proxy.user_header", fmt.Sprintf("%q is not a header that can name the user", p.UserHeader), "write the one that the proxy sets, such as X-Forwarded-User")
 	}
 }
 
@@ -181,7 +181,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 func (f *File) checkMask(fault refuser) {
 	for i, path := range f.Mask {
 		if slices.Contains(PathMembers(path), "") {
-			fault(fmt.Sprintf("mask[%d]", i), fmt.Sprintf("%q is no path of a field", path), "write it as /properties/owner")
+			fault(fmt.Sprintf("mask[%d]", i), fmt.Sprintf("%q is not the path of a field", path), "write it as /properties/owner")
 		}
 	}
 	if f.Export == RoleNone {
@@ -210,7 +210,7 @@ func (f *File) checkPeople(fault refuser) {
 		case taken:
 			fault(path+".name", fmt.Sprintf("%q is listed twice, first as entry %d", p.Name, before+1), "keep one of the two")
 		case strings.TrimSpace(p.Name) != p.Name || strings.ContainsFunc(p.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
-			fault(path+".name", fmt.Sprintf("%q has blanks at an end or characters that cannot be seen", p.Name), "write it as it is to stand in the audit trail")
+			fault(path+".name", fmt.Sprintf("%q has blanks at an end or characters that cannot be seen", p.Name), "write it as it should appear in the audit trail")
 		case behindProxy && (p.TokenEnv != "" || p.TokenFile != ""):
 			fault(path, "has a token, and the proxy signs people in", "remove the token")
 		case !behindProxy && !given:

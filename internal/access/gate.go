@@ -186,11 +186,11 @@ func (g *Gate) Who(r *http.Request) (Identity, error) {
 func (g *Gate) named(r *http.Request) (Identity, error) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !g.trusts(from.Addr().Unmap()) {
-		return Identity{}, denied(Refused, "requests come through the proxy; %s is none of proxy.addresses", r.RemoteAddr)
+		return Identity{}, denied(Refused, "requests must come through the proxy, and %s is not in proxy.addresses", r.RemoteAddr)
 	}
 	values := r.Header.Values(g.header)
 	if len(values) == 0 {
-		return Identity{}, denied(NotSignedIn, "the proxy names nobody in %s", g.header)
+		return Identity{}, denied(NotSignedIn, "the proxy sent no user in %s", g.header)
 	}
 	name := values[0]
 	if len(values) > 1 || name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
@@ -210,7 +210,7 @@ func (g *Gate) trusts(from netip.Addr) bool {
 // as refuses an identity without rights.
 func (g *Gate) as(who Identity) (Identity, error) {
 	if who.Role == RoleNone {
-		return Identity{}, denied(Refused, "%s may not use this console; whoever runs it can list them", who.Name)
+		return Identity{}, denied(Refused, "%s may not use this console; its operator can list this user", who.Name)
 	}
 	return who, nil
 }
@@ -236,7 +236,7 @@ func (g *Gate) holder(r *http.Request, token string) (Identity, error) {
 	if !ok {
 		g.failures.note(from)
 		g.log.Warn("a token was refused", "from", from)
-		return Identity{}, denied(NotSignedIn, "nobody has this token")
+		return Identity{}, denied(NotSignedIn, "no user has this token")
 	}
 	return g.as(Identity{Name: name, Role: g.roles[name]})
 }

@@ -139,7 +139,7 @@ func (g *Gate) FromOurPage(r *http.Request) error {
 func (g *Gate) OwnForm(r *http.Request, who Identity, token string) error {
 	id := g.cookie(r)
 	if id == "" || !hmac.Equal([]byte(token), []byte(g.sign(id, who))) {
-		return denied(Foreign, "refused: the page is of another session, or from before the server was started; load it again. Nothing was changed")
+		return denied(Foreign, "refused: the page belongs to another session or to an earlier start of the server; nothing was changed. Load it again")
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (c *Check) Add(l Link, entry []byte) {
 		c.report.First = l.Seq
 	}
 	if head := c.report.Head; head != nil && l.Seq == head.Seq && l.Hash != head.Hash {
-		c.fault("entry %d has the hash %s, its head says %s", l.Seq, l.Hash, head.Hash)
+		c.fault("entry %d has the hash %s, but its head has %s", l.Seq, l.Hash, head.Hash)
 	}
 	if c.since == nil {
 		return
@@ -88,11 +88,11 @@ func (c *Check) fits(l Link, entry []byte) error {
 	case err != nil:
 		return fmt.Errorf("entry %d: %w", l.Seq, err)
 	case hash != l.Hash:
-		return fmt.Errorf("entry %d was changed: its hash is %s, its content gives %s", l.Seq, l.Hash, hash)
+		return fmt.Errorf("entry %d was changed: its hash is %s, but the hash of its content is %s", l.Seq, l.Hash, hash)
 	case !first && l.Seq != c.last.Seq+1:
 		return fmt.Errorf("entry %d follows entry %d", l.Seq, c.last.Seq)
 	case !first && l.Prev != c.last.Hash:
-		return fmt.Errorf("entry %d names %s as the hash of the one before, which has %s", l.Seq, l.Prev, c.last.Hash)
+		return fmt.Errorf("entry %d gives %s as the hash of the previous entry, whose hash is %s", l.Seq, l.Prev, c.last.Hash)
 	case first && (l.Seq < 1 || l.Seq == 1 && l.Prev != ""):
 		return fmt.Errorf("entry %d cannot be a first one", l.Seq)
 	}
@@ -100,7 +100,7 @@ func (c *Check) fits(l Link, entry []byte) error {
 }
 
 func (c *Check) other(hash string) {
-	c.fault("entry %d has the hash %s now, and had %s before", c.since.Seq, hash, c.since.Hash)
+	c.fault("entry %d has the hash %s now and had %s before", c.since.Seq, hash, c.since.Hash)
 }
 
 // Behind reports whether entries follow the head that was read before them: they were added meanwhile, or the head was
@@ -118,10 +118,10 @@ func (c *Check) End(now *Head, kept Kept) Report {
 	c.report.Head = now
 	switch {
 	case now == nil && c.report.Entries > 0:
-		c.fault("there are %d entries and no head", c.report.Entries)
+		c.fault("it has %d entries but no head", c.report.Entries)
 	case now == nil:
 	case last.Seq > now.Seq, last.Seq == now.Seq && last != now.Link, last.Seq > 0 && before != nil && last.Seq < before.Seq:
-		c.fault("it ends with entry %d (%s), its head is entry %d (%s)", last.Seq, last.Hash, now.Seq, now.Hash)
+		c.fault("it ends with entry %d (%s), but its head is entry %d (%s)", last.Seq, last.Hash, now.Seq, now.Hash)
 	}
 	if c.since != nil && c.since.Seq > 0 {
 		c.goesOn(now)
@@ -136,9 +136,9 @@ func (c *Check) End(now *Head, kept Kept) Report {
 func (c *Check) goesOn(now *Head) {
 	switch {
 	case now == nil:
-		c.fault("it had %d entries before, and is gone now", c.since.Seq)
+		c.fault("it had %d entries before and has none now", c.since.Seq)
 	case now.Seq < c.since.Seq:
-		c.fault("it ends with entry %d now, and had %d before", now.Seq, c.since.Seq)
+		c.fault("it ends with entry %d now and had %d entries before", now.Seq, c.since.Seq)
 	case now.Seq == c.since.Seq && now.Hash != c.since.Hash:
 		c.other(now.Hash)
 	}
@@ -162,19 +162,19 @@ func (c *Check) taken(last int64, kept Kept) {
 	var why string
 	switch {
 	case kept.Begins == 0:
-		why = "nothing was ever deleted from this partition of the audit topic: it is not the one that they were written to"
+		why = "nothing was ever deleted from this partition, so the audit topic was deleted and re-created"
 	case kept.Retention < 0:
-		why = "the audit topic keeps its records for ever: somebody deleted them"
+		why = "the audit topic keeps its records for ever, so they were deleted by hand"
 	case err == nil && c.report.Entries == 0 && kept.Retention > 0 && kept.ReadAt.Sub(at) < kept.Retention:
-		why = fmt.Sprintf("the latest is of %s, and the audit topic keeps its records for %v: somebody deleted them", c.report.Head.At, kept.Retention)
+		why = fmt.Sprintf("the latest is from %s, and the audit topic keeps its records for %v, so they were deleted by hand", c.report.Head.At, kept.Retention)
 	case c.report.Entries == 0:
-		c.report.Gone = fmt.Sprintf("all of its %d entries are gone, by retention or by somebody's hand", last)
+		c.report.Gone = fmt.Sprintf("all of its %d entries were deleted, by retention or by hand", last)
 		return
 	default:
-		c.report.Gone = fmt.Sprintf("it begins with entry %d; those before are gone, by retention or by somebody's hand", last+1)
+		c.report.Gone = fmt.Sprintf("it begins with entry %d; earlier entries were deleted, by retention or by hand", last+1)
 		return
 	}
-	c.fault("entries 1 to %d are not there, and retention has not taken them: %s", last, why)
+	c.fault("entries 1 to %d are missing, and retention did not delete them: %s", last, why)
 }
 
 func (h *Head) at() string {

@@ -144,7 +144,7 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 		g.logChange(ctx, was, true, err)
 	}
 	if g.cause = err.Error(); was && news {
-		g.log.WarnContext(ctx, "the service cannot be used until somebody acts", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err)
+		g.log.WarnContext(ctx, "the service cannot be used until an operator acts", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err)
 	}
 	return g.unavailableFor(max(g.circuit.Until()-g.now(), 0), err)
 }

@@ -44,9 +44,9 @@ func (e Exit) about() (meaning, word string, status int) {
 	case ExitNothing:
 		return "nothing matched", "nothing", http.StatusNotFound
 	case ExitPartly:
-		return "some of it failed, or is not within its limits", "partly", http.StatusConflict
+		return "something failed or exceeds its limits", "partly", http.StatusConflict
 	case ExitRefused:
-		return "nothing was changed: consent is missing, or somebody else is at work", "refused", http.StatusConflict
+		return "nothing was changed: not confirmed, or another replayer is at work", "refused", http.StatusConflict
 	case ExitStopped:
 		return "the pipeline is paused, or a replay stopped or was cancelled", "stopped", http.StatusConflict
 	case ExitInterrupted:

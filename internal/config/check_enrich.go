@@ -135,9 +135,9 @@ func (c checker) method(path string, h *HTTPLookup) {
 	switch {
 	case !c.usable(path+".method", path+".idempotent", path+".body"):
 	case h.Method == HTTPMethodPost && !h.Idempotent:
-		c.fault(path+".method", "forbidden: retrying a side effect that is not idempotent: POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
+		c.fault(path+".method", "forbidden: retrying a side effect that is not idempotent: a failed POST is repeated, and the file does not declare it idempotent", "add idempotent: true if a repeated request has the effect of one; otherwise this service cannot be asked safely")
 	case h.Method == HTTPMethodGet && h.Body != nil:
-		c.fault(path+".body", "a GET sends no body", "set method: POST, or put the values into the url")
+		c.fault(path+".body", "a GET request has no body", "set method: POST, or put the values into the url")
 	default:
 		c.body(path+".body", h.Body)
 	}

@@ -18,9 +18,9 @@ const retryPath = "pipeline.retry_policy."
 // failures that never pass, retry rules, retryable statuses, a POST that is not declared idempotent, and values out of
 // range.
 const (
-	infinite  = "infinite retries: a record that can never pass would be tried for ever; the number is bounded, and what is left over is a dead letter that can be replayed"
-	impatient = "ignoring Retry-After: the other side says when it can again, and an earlier attempt is refused and counts against us"
-	growing   = "retrying with growing concurrency: a dependency that fails needs fewer requests, not more; below 1 the attempts follow each other faster and faster"
+	infinite  = "infinite retries: a record that can never pass would be tried for ever; after a bounded number of attempts it becomes a dead letter, which can be replayed"
+	impatient = "ignoring Retry-After: the service says when it is available again, and refuses and counts earlier attempts"
+	growing   = "retrying faster and faster: a failing dependency needs fewer requests, not more, and a factor below 1 shortens each delay"
 )
 
 func (c checker) retryPolicy() {

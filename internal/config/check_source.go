@@ -102,7 +102,7 @@ func (c checker) registryURLs(path string) {
 		u, err := url.Parse(text)
 		switch {
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-			c.fault(path+".url", fmt.Sprintf("server %d is no URL of http or https", i+1), "write such as https://registry:8081")
+			c.fault(path+".url", fmt.Sprintf("server %d is not an http or https URL", i+1), "write for example https://registry:8081")
 			return
 		case u.User != nil: // not shown, because it contains the secret
 			c.fault(path+".url", "has a user in it", "name the secrets with username and password_env, or token_env")

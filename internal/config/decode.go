@@ -89,7 +89,7 @@ func (d *decoder) value(path string, n ast.Node, v reflect.Value, r rules) {
 	d.depth++
 	defer func() { d.depth-- }()
 	if d.depth > maxDepth {
-		d.faultAt(path, n, fmt.Sprintf("nested more than %d deep", maxDepth), "write it flatter")
+		d.faultAt(path, n, fmt.Sprintf("nested more than %d deep", maxDepth), "nest it less deeply")
 		return
 	}
 	switch kind := v.Kind(); {

@@ -46,7 +46,7 @@ func readDocument(text []byte, report reporter) ast.Node {
 	}
 	body := onlyDocument(file, report)
 	if line, column, lost := lostTab(body); lost {
-		report(line, column, "a tab inside of a text without quotes", `write a space, or \t in double quotes; nothing was read`)
+		report(line, column, "a tab inside a text without quotes", `write a space, or \t in double quotes; nothing was read`)
 		return nil
 	}
 	return body
@@ -75,7 +75,7 @@ func reportSyntax(err error, report reporter) {
 		line, column = token.Position.Line, token.Position.Column
 	}
 	if strings.Contains(syntax.GetMessage(), "'\t'") {
-		report(line, column, "not YAML: a tab, where a line is indented", "indent with spaces; nothing below it was read")
+		report(line, column, "not YAML: a tab in the indentation", "indent with spaces; nothing below it was read")
 		return
 	}
 	report(line, column, "not YAML: "+syntax.GetMessage(), fix)
@@ -122,7 +122,7 @@ func scan(text []byte) (line, column int, message, fix string) {
 		case bad || unicode.IsControl(r) && !strings.ContainsRune("\n\r\t\u0085", r):
 			return line, column, "a character that YAML does not allow (not UTF-8, or a control character)", "save the file as UTF-8 text"
 		case open > maxBrackets || begun > maxBrackets:
-			return line, column, fmt.Sprintf("more than %d brackets are open, or hyphens in one line", maxBrackets), "close what is open, or write it flatter"
+			return line, column, fmt.Sprintf("more than %d brackets are open, or hyphens in one line", maxBrackets), "close what is open, or nest it less deeply"
 		case r == '\n':
 			line, column, begun = line+1, 0, 0
 		}

@@ -113,7 +113,7 @@ func (c checker) sinkKey(table bool) {
 	case !table && c.cfg.Sink.Key != SinkKeyRecord:
 		c.fault(path, "has no effect without sink.postgis", "add sink.postgis, or remove it")
 	case into && c.usable("source") && c.cfg.Source.Split == envelope.SplitFeatures:
-		c.fault(path, "all features of a collection would have one row, that of the record key", "set feature_id")
+		c.fault(path, "all features of a collection would share one row, that of the record key", "set feature_id")
 	}
 }
 

@@ -190,11 +190,11 @@ func topicProblem(name string) (problem, fix string) {
 	const limit = 249
 	switch {
 	case !topicText.MatchString(name):
-		return show(name) + " has a character that Kafka allows in no topic name", "use letters, digits, dot, underscore and hyphen"
+		return show(name) + " has a character that Kafka does not allow in topic names", "use letters, digits, dot, underscore and hyphen"
 	case name == "." || name == "..":
-		return show(name) + " is no topic name", "write a name"
+		return show(name) + " is not a topic name", "write a name"
 	case strings.HasPrefix(name, "__"):
-		return show(name) + " is named as Kafka's own topics are", "write a name that does not begin with two underscores"
+		return show(name) + " has a name that Kafka reserves for its internal topics", "write a name that does not begin with two underscores"
 	case len(name) > limit:
 		return fmt.Sprintf("the topic name %s has %d characters, and Kafka allows %d", show(name), len(name), limit), "shorten it"
 	}

@@ -92,7 +92,7 @@ func neverGiven(cfg *Config, code classify.Code) string {
 	refers := func(f transform.Field) bool { return f.References != nil }
 	switch {
 	case code == classify.CodePrecisionDegraded && t.PrecisionDecimalThreshold == 0 && (t.MinDecimals == 0 || geometry.Coarse != transform.Reject):
-		return "neither precision_decimal_threshold nor min_decimals is set so that coordinates could be refused"
+		return "neither precision_decimal_threshold nor min_decimals is set, so no coordinate is refused"
 	case code == classify.CodeForeignKeyEmpty && !slices.ContainsFunc(cfg.Transform.Fields, mandatory):
 		return "no field under transform.fields has mandatory references"
 	case code == classify.CodeForeignKeyUnresolved && !slices.ContainsFunc(cfg.Transform.Fields, refers):
@@ -113,8 +113,8 @@ func (w *warner) precision() {
 	floor, least, rounded := t.PrecisionDecimalThreshold, t.MinDecimals, *geometry.RoundDecimals
 	w.when(least > 0 && geometry.Coarse == transform.Accept, leastPath, "has no effect with transform.geometry.coarse: accept", "remove one of them")
 	w.when(least > 0 && geometry.Coarse != transform.Accept, leastPath,
-		"judges each geometry by itself: of honest points, one in a hundred ends in 0 in both ordinates and is refused",
-		fmt.Sprintf("write precision_decimal_threshold: %d, which judges many together, unless a single one must not pass", least))
+		"judges each geometry alone: one in a hundred correct points ends in 0 in both ordinates and is refused",
+		fmt.Sprintf("write precision_decimal_threshold: %d, which judges many together, unless every single one must have the decimals", least))
 	if floor == 0 {
 		return
 	}
@@ -123,13 +123,13 @@ func (w *warner) precision() {
 	explicit := w.origins.explicit(roundPath)
 	coarser := err == nil && err2 == nil && source.Unit() == target.Unit() && rounded < floor
 	w.when(!explicit, floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round, and the output keeps %d decimals", rounded),
-		fmt.Sprintf("write %s: %d to say so; where only rounding is meant, write that key alone", roundPath, rounded))
-	w.when(explicit && coarser, roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source has to have", floor),
-		fmt.Sprintf("write %s: %d, unless it is meant", roundPath, floor))
+		fmt.Sprintf("write %s: %d to make this explicit; if you only want rounding, write that key alone", roundPath, rounded))
+	w.when(explicit && coarser, roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source must have", floor),
+		fmt.Sprintf("write %s: %d, unless this is intended", roundPath, floor))
 	w.when(explicit && !coarser && err == nil && source.Unit() != crs.Degree && floor > 4, floorPath,
 		fmt.Sprintf("%d decimals of a metre are less than 0.1 mm; the floor counts decimals of the source's unit", floor), "write 2 for centimetres, 3 for millimetres")
-	w.when(!t.PausesOn(classify.CodePrecisionDegraded), floorPath, "pauses nothing, since pause_on does not list precision_degraded: what is below the floor becomes dead letters",
-		"add precision_degraded to pause_on, unless it is meant")
+	w.when(!t.PausesOn(classify.CodePrecisionDegraded), floorPath, "pauses nothing, because pause_on does not list precision_degraded: records below the floor become dead letters",
+		"add precision_degraded to pause_on, unless this is intended")
 }
 
 // version warns about versions that any producer can push far ahead, and about version keys that have no effect.
@@ -137,21 +137,21 @@ func (w *warner) version() {
 	const path, formPath, aheadPath = "source.version", "source.version_form", "source.max_version_ahead"
 	form, limited := w.Source.VersionForm, w.Source.MaxVersionAhead != Duration(time.Hour)
 	if w.Source.Version == "" {
-		const message, fix = "has no effect: no property orders the events, the source offset does", "name it with source.version, or remove it"
+		const message, fix = "has no effect: events are ordered by the source offset, not by a property", "name it with source.version, or remove it"
 		w.when(form != VersionAny, formPath, message, fix)
 		w.when(limited, aheadPath, message, fix)
 		return
 	}
 	w.when(form == VersionAny, path, "a whole number has no limit: one producer that sends a large one makes every later event of that key superseded",
 		"write source.version_form: rfc3339, or unix_s, unix_ms, unix_us, unix_ns where numbers are times, or number for revisions, which have no limit")
-	w.when(form == VersionNumber && limited, aheadPath, "has no effect: with source.version_form: number versions are no times", "remove it")
+	w.when(form == VersionNumber && limited, aheadPath, "has no effect: with source.version_form: number, versions are not times", "remove it")
 }
 
 // order warns about legal settings that keep less order than their user may expect (docs/delivery.md).
 func (w *warner) order() {
 	const modePath, keepPath = "ordering.mode", "ordering.versions.keep"
 	mode, versioned, window := w.Ordering.Mode, w.Source.Version != "", w.Ordering.Versions.Keep == KeepVersionsWindow
-	why, fix := "no property orders the events, the source offset does, and nothing older comes after something newer", "name it with source.version, or remove it"
+	why, fix := "events are ordered by the source offset, not by a property, so no older event arrives after a newer one", "name it with source.version, or remove it"
 	if mode == OrderingNone {
 		why, fix = "with ordering.mode: none versions are not compared", "set ordering.mode: latest_wins, or remove it"
 	}
@@ -163,18 +163,18 @@ func (w *warner) order() {
 		return
 	}
 	w.when(versioned && mode == OrderingStrict, modePath,
-		"strict: events take effect in source order, whatever their version, so an older version takes effect when it comes after a newer one; only replays are held to it",
-		"set ordering.mode: latest_wins where the version is to decide, or remove source.version where the source order is")
-	known := "for dedupe.window (" + w.Dedupe.Window.String() + "), so an older version that comes later than that takes effect"
+		"strict: events take effect in source order, whatever their version, so an older version can take effect after a newer one; only replays compare versions",
+		"set ordering.mode: latest_wins if the version should decide, or remove source.version if the source order should")
+	known := "for dedupe.window (" + w.Dedupe.Window.String() + "), so an older version that arrives later than that takes effect"
 	if w.Dedupe.Window == 0 {
 		known = "only while a record of the key waits or is a dead letter, since dedupe.window is 0s, so an older version can take effect after a newer one"
 	}
 	w.when(versioned && window, keepPath, "window: which version of a key is the newest is known "+known,
 		"remove it (always is the default), or make dedupe.window longer than events can be late")
-	w.when(w.Source.NullKeys == NullKeysAccept, "source.null_keys", "accept: records without a key are in no order, and an older one of a feature can take effect after a newer one",
-		"give every record the id of its feature as its key, and remove it")
-	w.when(w.Delivery == DeliveryAtLeastOnce, "delivery", "at_least_once: after a crash or a rebalance some events are delivered again, and older ones then stand in the output after newer ones",
-		"set delivery: exactly_once where the cluster has transactions, or let readers compare switchback-source")
+	w.when(w.Source.NullKeys == NullKeysAccept, "source.null_keys", "accept: records without a key have no order, so an older event of a feature can take effect after a newer one",
+		"give every record the ID of its feature as its key, and remove this setting")
+	w.when(w.Delivery == DeliveryAtLeastOnce, "delivery", "at_least_once: after a crash or a rebalance some events are delivered again, so older ones can follow newer ones in the output",
+		"set delivery: exactly_once if the cluster supports transactions, or let readers compare switchback-source")
 }
 
 // connections warns about secrets that are sent unencrypted, and about topics that are lost if one broker is lost.
@@ -186,7 +186,7 @@ func (w *warner) connections() {
 	}
 	w.when(sasl.Enabled() && !w.Kafka.TLS.Enabled, "kafka.sasl.mechanism", exposed, "set kafka.tls.enabled: true")
 	w.when(len(w.Kafka.Brokers) > 1 && w.Topics.ReplicationFactor == 1, "topics.replication_factor",
-		"there are several brokers, but each topic that is created has one copy: with the loss of its broker, what waits there is lost", "set topics.replication_factor: 3")
+		"there are several brokers, but each created topic has one replica: if its broker is lost, its records are lost", "set topics.replication_factor: 3")
 	open := slices.ContainsFunc(r.URLs(), func(url string) bool { return !strings.HasPrefix(strings.ToLower(url), "https:") })
 	w.when(open && r.PasswordEnv+r.PasswordFile+r.TokenEnv+r.TokenFile != "", "schema_registry.url", "http sends the password or the token in the clear", "write https")
 }
@@ -201,13 +201,13 @@ func (w *warner) steps() {
 			}
 			path += ".http"
 			secret, host := secretParameter(p.HTTP.URL), privateHost(p.HTTP.URL)
-			w.when(secret != "", path+".url", "the parameter "+show(secret)+" looks like a secret in the file", "use a service that needs none, or one that adds it on its own side")
+			w.when(secret != "", path+".url", "the parameter "+show(secret)+" looks like a secret in the file", "use a service that needs no secret, or a proxy that adds it")
 			w.when(host != "" && !p.HTTP.AllowPrivate && len(p.HTTP.AllowNetworks) == 0, path+".url", host+" is not a public address, and every request to it is refused (address_refused)",
 				"set "+path+".allow_private: true, or list its network in allow_networks")
 			parts, _ := template.Parse(p.HTTP.URL)
 			for _, part := range parts {
 				property, ok := strings.CutPrefix(part.Name, "properties.")
-				w.when(ok && !names.given(property), path+".url", show("{"+part.Name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", names.meant(property))
+				w.when(ok && !names.given(property), path+".url", show("{"+part.Name+"}")+" is set by no field, constant or earlier step, so every feature fails here (missing_required)", names.meant(property))
 			}
 		}
 		names.add(slices.Collect(maps.Keys(step.Set))...)

@@ -75,7 +75,7 @@ func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	}
 	page := o.see("/sign-in?to=/audit")
 	expect.That(t, !strings.Contains(page, "features") && strings.Contains(page, `value="/audit"`), "%v", page)
-	says(t, o.signIn("wrong", "/audit"), http.StatusUnauthorized, "nobody has this token", `value="/audit"`)
+	says(t, o.signIn("wrong", "/audit"), http.StatusUnauthorized, "no user has this token", `value="/audit"`)
 	for to, want := range map[string]string{
 		"/audit?since=7d": "/audit?since=7d", "": "/", "//elsewhere.example": "/", "https://elsewhere.example/": "/", `/\elsewhere.example`: "/", "audit": "/", "/\nx": "/", "javascript:x": "/",
 		"///elsewhere.example": "/",
@@ -226,7 +226,7 @@ func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
 	p.AwaitText("Your token")
 	p.Type("input[name=secret]", "not-this-one")
 	p.ClickOn("main button")
-	p.AwaitText("nobody has this token")
+	p.AwaitText("no user has this token")
 	p.Type("input[name=secret]", annasToken)
 	p.ClickOn("main button")
 	p.Await(`document.querySelector("h1").innerText == "id-a"`)

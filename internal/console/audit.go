@@ -108,7 +108,7 @@ func parsePlace(text string) (*place, error) {
 	}
 	var p place
 	if _, err := fmt.Sscanf(text, "%d.%d.%16s", &p.at, &p.seq, &p.hash); err != nil || p.String() != text {
-		return nil, usage("cursor: %q is none of this list; use next of the page before", text)
+		return nil, usage("cursor: %q does not belong to this list; use next of the previous page", text)
 	}
 	return &p, nil
 }

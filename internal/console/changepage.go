@@ -187,7 +187,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 	verb := string(job.Kind)
 	known := len(actions) > 0 && (job.IsReplay() || slices.Contains(replay.Verbs(), replay.Verb(verb)))
 	if !known {
-		return page{}, &fault{exit: cli.ExitNothing, text: "it is not known which dead letters " + q.id + " chose; go on at the command line: " + job.Command}
+		return page{}, &fault{exit: cli.ExitNothing, text: "it is unknown which dead letters " + q.id + " chose; continue on the command line: " + job.Command}
 	}
 	out, err := c.choosing(ctx, verb, f)
 	if err == nil {

@@ -103,7 +103,7 @@ func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, e
 	if len(w.drafts) >= keptDrafts {
 		old := slices.IndexFunc(w.drafts, func(d *draft) bool { return d.ended() && !d.used })
 		if old < 0 {
-			return nil, &fault{exit: cli.ExitRefused, text: "too many dry runs and replays are at work in this server; wait for one to end"}
+			return nil, &fault{exit: cli.ExitRefused, text: "too many dry runs and replays are running on this server; wait until one ends"}
 		}
 		w.drafts[old].close()
 		w.drafts = slices.Delete(w.drafts, old, old+1)
@@ -141,7 +141,7 @@ func (w *workbench) draft(id string) (*draft, error) {
 			return d, nil
 		}
 	}
-	return nil, &fault{exit: cli.ExitNothing, text: "the dry run " + id + " is not kept: the server was started again since, or others came; choose the dead letters again"}
+	return nil, &fault{exit: cli.ExitNothing, text: "the dry run " + id + " is no longer kept: the server was restarted, or newer dry runs replaced it; choose the dead letters again"}
 }
 
 // start runs an operation in the background. Only one operation with an ID runs at a time.
@@ -149,10 +149,10 @@ func (w *workbench) start(id string, do func(context.Context) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.acts[id]; a != nil && !a.ended() {
-		return &fault{exit: cli.ExitRefused, text: id + " is at work already"}
+		return &fault{exit: cli.ExitRefused, text: id + " is already running"}
 	}
 	if w.base.Err() != nil {
-		return &fault{exit: cli.ExitRefused, text: "the server is ending; nothing was changed"}
+		return &fault{exit: cli.ExitRefused, text: "the server is shutting down; nothing was changed"}
 	}
 	if len(w.acts) >= keptActs {
 		maps.DeleteFunc(w.acts, func(_ string, a *task) bool { return a.ended() }) // the topics record what they did
@@ -189,7 +189,7 @@ type consent struct {
 func (c consent) check(letters int, typed bool) error {
 	switch {
 	case strings.TrimSpace(c.reason) == "":
-		return usage("a change needs a reason: say why, such as: mapping of AREA fixed")
+		return usage("a change needs a reason, such as: mapping of AREA fixed")
 	case letters != c.expect:
 		return &fault{exit: cli.ExitRefused, text: fmt.Sprintf("refused: the page showed %s, and now it is %s; nothing was changed. Choose again", letterCount(c.expect), letterCount(letters))}
 	case typed && strings.ReplaceAll(strings.TrimSpace(c.typed), ",", "") != fmt.Sprint(letters):
@@ -208,7 +208,7 @@ func letterCount(n int) string {
 // replay executes a dry run.
 func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if !d.ended() || d.err != nil {
-		return usage("the dry run %s has not ended well: look at it first", d.id)
+		return usage("the dry run %s failed; look at it first", d.id)
 	}
 	if err := c.check(d.plan.Changes(false), true); err != nil { // what was sent cannot be undone
 		return err
@@ -217,7 +217,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 		return &fault{exit: cli.ExitRefused, text: "refused: nothing was put back, because running instances have another mapping than this dry run: " + strings.Join(lines, "; ")}
 	}
 	if d.plan.Alone() && !c.targets {
-		return &fault{exit: cli.ExitRefused, text: "refused: the headers of the dead letters name where they go, and nobody has confirmed it; nothing was put back. Consent to the topics in the form"}
+		return &fault{exit: cli.ExitRefused, text: "refused: the target topics come from headers of the dead letters and are not confirmed; nothing was put back. Confirm the topics in the form"}
 	}
 	if err := w.topics(ctx, c); err != nil {
 		return err
@@ -265,7 +265,7 @@ func (w *workbench) topics(ctx context.Context, c consent) error {
 		return err
 	}
 	if !c.create {
-		return &fault{exit: cli.ExitRefused, text: "refused: what is changed has to be kept in topics that do not exist; nothing was changed. Consent to them in the form"}
+		return &fault{exit: cli.ExitRefused, text: "refused: the topics that store the changes do not exist; nothing was changed. Confirm in the form that they are created"}
 	}
 	return w.service.CreateTopics(ctx, missing)
 }

@@ -216,7 +216,7 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 	}
 	o.stop()
 	o.open() // an operator starts the server again: its pages are of another key
-	says(t, o.send("/change", good), http.StatusForbidden, "load it again")
+	says(t, o.send("/change", good), http.StatusForbidden, "Load it again")
 	expect.Equal(t, o.statuses()["pending"], 2, "pending")
 }
 
@@ -246,7 +246,7 @@ func TestChanges_S4_6_S4_8_a_replay_goes_on_after_a_restart(t *testing.T) {
 	page = o.until(to, ">stopped<")
 	must.That(t, strings.Contains(page, ">Go on with 3 dead letters…</a>"), "%v", page)
 	id := strings.TrimPrefix(to, "/replays/")
-	says(t, o.get("/drafts/"+id), http.StatusNotFound, "started again since")
+	says(t, o.get("/drafts/"+id), http.StatusNotFound, "the server was restarted")
 	page = o.see("/go-on/" + id)
 	must.That(t, strings.Contains(page, "<code>"+id+"</code> goes on") && strings.Contains(page, ">Dry run of 3 dead letters</button>"), "%v", page)
 	o.goesOn(to, 3)

@@ -132,7 +132,7 @@ func (c *Console) Handler() http.Handler {
 func (c *Console) parse(r route, req *http.Request) (query, error) {
 	who := whoAsks(req.Context())
 	if r.exports && !c.gate.MayExport(who) {
-		return query{}, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may not take dead letters out of the console: the role is %s", who.Name, who.Role)}
+		return query{}, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may not export dead letters: the role is %s", who.Name, who.Role)}
 	}
 	q, err := r.parse(req)
 	if err == nil {

@@ -132,7 +132,7 @@ type step struct {
 func typed(form url.Values) ([]byte, error) {
 	if text := strings.ReplaceAll(form.Get("value"), "\r\n", "\n"); text != "" {
 		if err := json.Unmarshal([]byte(text), new(json.RawMessage)); err != nil {
-			return nil, usage("the value is no JSON: %w", err)
+			return nil, usage("the value is not JSON: %w", err)
 		}
 		return json.Marshal([]step{{"replace", "", json.RawMessage(text)}})
 	}
@@ -147,7 +147,7 @@ func typed(form url.Values) ([]byte, error) {
 	}
 	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(a.Path, b.Path) })
 	if len(steps) == 0 {
-		return nil, usage("nothing is written otherwise than it was")
+		return nil, usage("the value is unchanged")
 	}
 	return json.Marshal(steps)
 }
@@ -189,7 +189,7 @@ func (v *editView) options() (replay.EditOptions, error) {
 		return replay.EditOptions{}, usage("%w", err)
 	}
 	if v.From == "" {
-		return replay.EditOptions{}, usage("the form does not say which bytes it starts from; load the page again")
+		return replay.EditOptions{}, usage("the form does not name the bytes it starts from; load the page again")
 	}
 	return replay.EditOptions{Rewrite: made, From: v.From}, nil
 }

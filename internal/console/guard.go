@@ -35,7 +35,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		case c.slots <- struct{}{}:
 			defer func() { <-c.slots }()
 		default:
-			c.refuse(w, &fault{exit: cli.ExitRefused, status: http.StatusTooManyRequests, code: "busy", text: "too many requests are worked on; try again in a second"})
+			c.refuse(w, &fault{exit: cli.ExitRefused, status: http.StatusTooManyRequests, code: "busy", text: "too many requests at once; try again in a second"})
 			return
 		}
 		if forEveryone(r.URL.Path) {
@@ -83,11 +83,11 @@ func (c *Console) acceptable(r *http.Request) *fault {
 	case !c.gate.Serves(r.Host):
 		return &fault{exit: cli.ExitRefused, status: http.StatusMisdirectedRequest, code: "host", text: "the request is for another host name; use the address that replayer serve prints"}
 	case r.Method != http.MethodGet && !form:
-		return &fault{exit: cli.ExitUsage, status: http.StatusMethodNotAllowed, code: "method", text: "use GET; what changes something is sent by the pages of a server that was started with --allow-changes"}
+		return &fault{exit: cli.ExitUsage, status: http.StatusMethodNotAllowed, code: "method", text: "use GET; changes are sent by the pages of a server that was started with --allow-changes"}
 	case r.ContentLength > maxForm:
 		return &fault{exit: cli.ExitUsage, status: http.StatusRequestEntityTooLarge, code: "body", text: "the form is too large; at most 65536 bytes"}
 	case r.ContentLength != 0 && !form:
-		return &fault{exit: cli.ExitUsage, status: http.StatusRequestEntityTooLarge, code: "body", text: "a request has no body"}
+		return &fault{exit: cli.ExitUsage, status: http.StatusRequestEntityTooLarge, code: "body", text: "requests must not have a body"}
 	case len(r.RequestURI) > maxQuery || len(r.URL.RawQuery) > maxQuery:
 		return &fault{exit: cli.ExitUsage, status: http.StatusRequestURITooLong, code: "query", text: "path and query are too long; at most 8192 bytes"}
 	}

@@ -95,7 +95,7 @@ func parseGroupCursor(text string) (count int, id string, err error) {
 	}
 	number, id, _ := strings.Cut(text, ".")
 	if count, err = strconv.Atoi(number); err != nil || id == "" {
-		return 0, "", usage("cursor: %q is none of groups; use next of the page before", text)
+		return 0, "", usage("cursor: %q does not belong to groups; use next of the previous page", text)
 	}
 	return count, id, nil
 }

@@ -64,7 +64,7 @@ func (m mask) filter(f deadletters.Filter) error {
 }
 
 func hidden(what string) error {
-	return &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: masked, text: what + ": fields of the values are masked for your role; ask somebody with the role edit"}
+	return &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: masked, text: what + ": fields of the values are masked for your role; ask a person with the role edit"}
 }
 
 // single reports whether the value at a path may be shown: it is a single value, and no rule covers it.

@@ -63,7 +63,7 @@ const (
 // pageRoutes lists the pages for people. Each shows the answers of routes with the same parameters.
 func pageRoutes() []route {
 	return []route{
-		showing("/{$}", append(filterParams(), orderParam(), cursorParam(), param{"groups", "next of the groups of the page before", text, false}), (*Console).homePage),
+		showing("/{$}", append(filterParams(), orderParam(), cursorParam(), param{"groups", "next of the groups of the previous page", text, false}), (*Console).homePage),
 		showing("/map", filterParams(), (*Console).mapPage),
 		showing("/dead-letters/{id}", nil, (*Console).letterPage),
 		showing("/replays", nil, (*Console).replaysPage),

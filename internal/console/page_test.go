@@ -93,7 +93,7 @@ func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
 	binary.Value = []byte{0xff, 0xfe}
 	d := newDesk(t, letter("a", 0), binary)
 	says(t, d.get("/dead-letters/a"), http.StatusOK, "&#34;P-1&#34;", "ring 3 crosses itself", "refused", "00000000  7b 22 74 79")
-	says(t, d.get("/dead-letters/b"), http.StatusOK, "It is no text", "00000000  ff fe")
+	says(t, d.get("/dead-letters/b"), http.StatusOK, "Not UTF-8 text", "00000000  ff fe")
 	says(t, d.get("/dead-letters/nobody"), http.StatusNotFound, "no such dead letter")
 	says(t, d.get("/?since=yesterday"), http.StatusBadRequest, "since:")
 	d.broker.Close()

@@ -113,7 +113,7 @@ func (v *tour) signIn() {
 	v.look("sign-in")
 	v.Type("input[name=secret]", "not-this-one")
 	v.ClickOn("main button")
-	v.AwaitText("nobody has this token")
+	v.AwaitText("no user has this token")
 	v.look("sign-in-refused")
 	v.Type("input[name=secret]", annasToken)
 	v.ClickOn("main button")

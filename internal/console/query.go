@@ -43,7 +43,7 @@ func (q query) filled(without ...string) query {
 func (r route) parse(req *http.Request) (query, error) {
 	q := query{id: req.PathValue("id")}
 	if !utf8.ValidString(q.id) || strings.ContainsRune(q.id, 0) {
-		return q, usage("the id in the path is no text")
+		return q, usage("the id in the path is not UTF-8 text")
 	}
 	values, err := url.ParseQuery(req.URL.RawQuery)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p param) check(given []string) error {
 	}
 	for _, v := range given {
 		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
-			return usage("%s: %q is no text", p.name, v)
+			return usage("%s: %q is not UTF-8 text", p.name, v)
 		}
 		if p.kind == boolean && v != "true" && v != "false" {
 			return usage("%s: %q; use true or false", p.name, v)
@@ -106,7 +106,7 @@ func (q query) page(now time.Time) (dlqindex.Query, *dlqindex.Cursor, error) {
 	}
 	after, err := dlqindex.ParseCursor(q.get("cursor"))
 	if err != nil {
-		return selected, nil, usage("%w; use next of the page before", err)
+		return selected, nil, usage("%w; use next of the previous page", err)
 	}
 	return selected, &after, nil
 }

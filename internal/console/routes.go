@@ -93,7 +93,7 @@ func routes() []route {
 func filterParams() []param {
 	return []param{
 		{"id", "ids of dead letters", text, true},
-		{"code", "codes that they died of", text, true},
+		{"code", "error codes", text, true},
 		{"group", "ids of groups", text, true},
 		{"status", "statuses", text, true},
 		{"feature", "ids of features", text, true},
@@ -123,9 +123,9 @@ func outcomeParams() []param {
 }
 
 func limitParam() param {
-	return param{"limit", "at most so many, from 1 to 500; 100 by default", number, false}
+	return param{"limit", "largest number of entries, from 1 to 500; 100 by default", number, false}
 }
 func orderParam() param {
 	return param{"order", "oldest (default) or newest: which died first", text, false}
 }
-func cursorParam() param { return param{"cursor", "next of the page before", text, false} }
+func cursorParam() param { return param{"cursor", "next of the previous page", text, false} }

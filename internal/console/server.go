@@ -24,7 +24,7 @@ const (
 )
 
 // ErrAddress is the error for an address at which the console does not listen. Match it with errors.Is.
-var ErrAddress = errors.New("without --access the console listens at loopback addresses only")
+var ErrAddress = errors.New("without --access the console listens only on loopback addresses")
 
 // Listen opens an address. Without an https address in the gate, the error for any address but a loopback one is
 // [ErrAddress].
@@ -35,7 +35,7 @@ func Listen(ctx context.Context, address string, gate *access.Gate) (net.Listene
 		return nil, fmt.Errorf("%w: %w; use host:port such as 127.0.0.1:8480", ErrAddress, err)
 	}
 	if !encrypted && !access.IsLoopback(host) {
-		return nil, fmt.Errorf("%w, not at %q: whoever reaches it reads every dead letter; use 127.0.0.1:8480, and a tunnel from elsewhere (ssh -L 8480:127.0.0.1:8480), or --access with an https address", ErrAddress, address)
+		return nil, fmt.Errorf("%w, not at %q: anyone who can reach it can read every dead letter; use 127.0.0.1:8480, and a tunnel from elsewhere (ssh -L 8480:127.0.0.1:8480), or --access with an https address", ErrAddress, address)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -103,7 +103,7 @@ func (c *Console) state(ctx context.Context) *state {
 	of, err := c.replays(ctx, query{})
 	if err != nil {
 		_, err = c.explain(err)
-		return &state{Word: notKnown, Why: []string{"it is not known whether records flow: " + err.Error()}}
+		return &state{Word: notKnown, Why: []string{"it is unknown whether records flow: " + err.Error()}}
 	}
 	out := &state{Word: flowOf(of.Replays.Obstacles), AtWork: of.Replays.AtWork}
 	for _, o := range of.Replays.Obstacles {
@@ -112,7 +112,7 @@ func (c *Console) state(ctx context.Context) *state {
 	moves, err := c.flow(ctx, query{})
 	if err != nil {
 		_, err = c.explain(err)
-		out.Why = append(out.Why, "it is not known what is on its way: "+err.Error())
+		out.Why = append(out.Why, "it is unknown which records wait: "+err.Error())
 	}
 	out.Flow = newFlowView(moves)
 	return out

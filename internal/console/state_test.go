@@ -36,7 +36,7 @@ func TestPage_S4_6_says_that_no_instance_runs(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	says(t, d.get("/"), http.StatusOK, `<span class="badge attention">Not running</span>`, "no instance of parcels is running")
 	d.broker.Close()
-	says(t, d.get("/"), http.StatusOK, "it is not known whether records flow", ">Not known<")
+	says(t, d.get("/"), http.StatusOK, "it is unknown whether records flow", ">Not known<")
 }
 
 // Who paused a pipeline lets it go on; who finds it not running starts it: these are two words.
@@ -121,7 +121,7 @@ func TestMark_S4_6_finds_the_value_at_a_path(t *testing.T) {
 func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	page := shown(d, "/", http.StatusOK)
-	expect.That(t, strings.Contains(page, "it is not known what is on its way") && !strings.Contains(page, "of features</dd>"), "without retry topics: %s", page)
+	expect.That(t, strings.Contains(page, "it is unknown which records wait") && !strings.Contains(page, "of features</dd>"), "without retry topics: %s", page)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
 	d.put(&kgo.Record{Topic: "features", Value: []byte("1"), Timestamp: start.Add(-90 * time.Second)}, &kgo.Record{Topic: "features", Partition: 1, Value: []byte("2"), Timestamp: start.Add(-time.Hour)},
 		&kgo.Record{Topic: "features", Partition: 1, Value: []byte("3"), Timestamp: start.Add(-2 * time.Hour)}) // it is not the next one
@@ -156,7 +156,7 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	expect.That(t, len(v.Others) == 1 && v.Others[0].Name == "y" && fmt.Sprint(v.Unknown) == "[z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
 	d.broker.Close()
 	page = d.get("/").Body.String()
-	expect.That(t, !strings.Contains(page, "of features</dd>") && strings.Contains(page, "not known"), "without a broker something is known")
+	expect.That(t, !strings.Contains(page, "of features</dd>") && strings.Contains(page, "unknown"), "without a broker something is known")
 }
 
 // The first page says when what waits is due, and that it is overdue; of instances that are named, which breaker is open. A record that

@@ -39,7 +39,7 @@ type LimitError struct{ Exceeded []string }
 
 // Error lists the exceeded limits.
 func (e *LimitError) Error() string {
-	return "the run is done, but not within its limits: " + strings.Join(e.Exceeded, "; ")
+	return "the run is complete but exceeds its limits: " + strings.Join(e.Exceeded, "; ")
 }
 
 // RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. It returns a
@@ -50,7 +50,7 @@ func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	if sla := c.limits.SLA; sla > 0 {
 		c.metrics.Deadline(c.now().Add(sla))
 		late := time.AfterFunc(sla, func() {
-			c.log.WarnContext(ctx, "service level missed: the run is not done in time; it goes on", "sla_seconds", sla.Seconds())
+			c.log.WarnContext(ctx, "deadline missed (--sla): the run is not complete; it continues", "sla_seconds", sla.Seconds())
 		})
 		defer late.Stop()
 	}
@@ -79,7 +79,7 @@ func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
 			s.DeadLettered, s.records(), s.DLQRate, limit, from))
 	}
 	if s.SLAMissed {
-		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the service level is %.4g s", s.DurationSeconds, s.SLASeconds))
+		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the deadline (--sla) is %.4g s", s.DurationSeconds, s.SLASeconds))
 	}
 	if n := len(s.QuarantinedBatches); n > 0 && !l.AllowQuarantine {
 		exceeded = append(exceeded, fmt.Sprintf("quarantined: %s; %d of %d records are dead letters. See consumer status and replayer groups; --allow-quarantine ends such a run with 0",

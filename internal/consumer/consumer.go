@@ -234,7 +234,7 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 		if f.Blocks() {
 			blocking = append(blocking, f.String())
 		} else {
-			c.log.WarnContext(ctx, "topic differs from what it should be", "topic", f.Topic, "fault", f.String())
+			c.log.WarnContext(ctx, "topic has unexpected settings", "topic", f.Topic, "fault", f.String())
 		}
 	}
 	if len(blocking) > 0 {
@@ -253,7 +253,7 @@ func (c *Consumer) schema(ctx context.Context) error {
 	if !passes(err) {
 		return err
 	}
-	c.log.WarnContext(ctx, "the schema registry does not answer; records wait for it", "error", err)
+	c.log.WarnContext(ctx, "the schema registry does not respond; records wait for it", "error", err)
 	return nil
 }
 
@@ -279,7 +279,7 @@ func (c *Consumer) Reload(ctx context.Context, next *config.Config) error {
 		c.log.WarnContext(ctx, "configuration: this change needs a restart", "key", key)
 	}
 	if len(taken) == 0 {
-		c.log.InfoContext(ctx, "configuration reloaded; nothing of it changes while the consumer runs", "needs_restart", len(restart))
+		c.log.InfoContext(ctx, "configuration reloaded; no changed setting takes effect while the consumer runs", "needs_restart", len(restart))
 		return nil
 	}
 	c.latest = c.latest.Taking(next)
@@ -328,7 +328,7 @@ func (c *Consumer) announce() (changed bool, err error) {
 func (c *Consumer) publish(ctx context.Context) {
 	for {
 		if err := c.publishOnce(ctx); err != nil && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "the pipeline file is not published: a replayer with another one cannot say what this instance would make of a dead letter", "error", c.denied(err))
+			c.log.WarnContext(ctx, "the pipeline file is not published; a replayer with another file cannot forecast what this instance would make of a dead letter", "error", c.denied(err))
 		}
 		select {
 		case <-c.remapped:
@@ -358,7 +358,7 @@ func (c *Consumer) publishOnce(ctx context.Context) error {
 func (c *Consumer) referencesChanged(ctx context.Context) {
 	changed, err := c.announce()
 	if err != nil {
-		c.log.WarnContext(ctx, "the group is not told of the changed mapping", "error", err)
+		c.log.WarnContext(ctx, "the changed mapping could not be announced to the group", "error", err)
 		return
 	}
 	if !changed {

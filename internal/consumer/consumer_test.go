@@ -262,7 +262,7 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 		expect.That(t, probes <= 40 && lines <= 11, "%d probes, %d lines in ten minutes", probes, lines)
 		failure = nil
 		_, err := handle(t.Context(), nil)
-		expect.That(t, err == nil && m.probes == 0 && strings.Contains(log.String(), "enough again"), "%v, %d probes: %s", err, m.probes, &log)
+		expect.That(t, err == nil && m.probes == 0 && strings.Contains(log.String(), "available again"), "%v, %d probes: %s", err, m.probes, &log)
 	})
 }
 
@@ -324,7 +324,7 @@ func TestLimits_S4_12(t *testing.T) {
 		"a quarantined batch":       {Limits{}, Summary{QuarantinedBatches: []string{"b-17"}, Consumed: 100, DeadLettered: 96}, []string{"quarantined: batch b-17", "96 of 100 records", "--allow-quarantine"}},
 		"many of them":              {Limits{}, Summary{QuarantinedBatches: []string{"a", "b", "c", "d", "e", "f"}}, []string{"6 batches (a, b, c, d, e, …)"}},
 		"quarantine is allowed":     {Limits{AllowQuarantine: true}, Summary{QuarantinedBatches: []string{"b-17"}}, nil},
-		"too many and late as well": {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 1, SLAMissed: true}, []string{"dead letters", "service level"}},
+		"too many and late as well": {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 1, SLAMissed: true}, []string{"dead letters", "deadline"}},
 	} {
 		exceeded := c.limits.exceeded(c.run, 1)
 		must.That(t, (exceeded != nil) == (c.want != nil), "%v: got %v", name, exceeded)

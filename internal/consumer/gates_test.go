@@ -273,8 +273,8 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 				}
 				expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 				o.off.stop()
-				warns, end := countLines(&log, "the rate gates are off"), countLines(&log, "the rate gates judge again")
-				expect.That(t, warns == c.warns && end == c.end, "%d lines that they are off, %d that they judge again:\n%s", warns, end, log.String())
+				warns, end := countLines(&log, "the rate gates are off"), countLines(&log, "the rate gates apply again")
+				expect.That(t, warns == c.warns && end == c.end, "%d lines that they are off, %d that they apply again:\n%s", warns, end, log.String())
 			})
 		})
 	}

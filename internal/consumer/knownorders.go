@@ -122,9 +122,9 @@ func (o *orders) obeyGatesOff(ctx context.Context, now control.State) {
 	switch {
 	case now.GatesOff.IsZero() && !heard.Before(lasted): // its end was logged
 	case now.GatesOff.IsZero():
-		o.log.InfoContext(ctx, "the rate gates judge again before their time was over; their windows are empty", "by", now.By, "reason", now.Reason)
+		o.log.InfoContext(ctx, "the rate gates apply again, before the end of their pause; their windows are empty", "by", now.By, "reason", now.Reason)
 	case o.off.until.IsZero():
-		o.log.InfoContext(ctx, "an order switched the rate gates off until a time that is over by this machine's clock: they judge",
+		o.log.InfoContext(ctx, "an order turned the rate gates off until a time that has passed on this machine's clock; they apply",
 			"by", now.By, "ordered_at", now.At, "until", now.GatesOff)
 	default:
 		o.tellGatesOff(ctx, heard)
@@ -135,7 +135,7 @@ func (o *orders) obeyGatesOff(ctx context.Context, now control.State) {
 func (o *orders) tellGatesOff(ctx context.Context, now time.Time) {
 	left := o.off.until.Sub(now)
 	if left <= 0 {
-		o.log.InfoContext(ctx, "the rate gates judge again; their windows are empty", "since", o.off.until)
+		o.log.InfoContext(ctx, "the rate gates apply again; their windows are empty", "since", o.off.until)
 		return
 	}
 	o.log.WarnContext(ctx, "the rate gates are off: no rate pauses the pipeline", "until", o.off.until, "by", o.off.order.By, "reason", o.off.order.Reason)

@@ -74,7 +74,7 @@ func (m *machine) failed(ctx context.Context, what string, err error) time.Time 
 	m.probes++
 	if m.logged.IsZero() || now.Sub(m.logged) >= tellEvery {
 		m.logged = now
-		m.log.ErrorContext(ctx, "the machine is short of a resource; the records that need it wait and use no attempts", "resource", what, "error", err)
+		m.log.ErrorContext(ctx, "a resource of the machine is exhausted; the records that need it wait and use no attempts", "resource", what, "error", err)
 	}
 	return m.until
 }
@@ -84,7 +84,7 @@ func (m *machine) passed(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.probes > 0 {
-		m.log.InfoContext(ctx, "the machine has enough again", "probes", m.probes)
+		m.log.InfoContext(ctx, "the resource is available again", "probes", m.probes)
 	}
 	m.probes, m.logged = 0, time.Time{}
 }

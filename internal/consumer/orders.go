@@ -232,7 +232,7 @@ func (o *orders) run(ctx context.Context) {
 		err := o.flush(ctx)
 		if err != nil && ctx.Err() == nil && time.Since(logged) >= tellEvery {
 			logged = time.Now()
-			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, others do not know it yet", "error", o.named(err))
+			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, but others do not know it yet", "error", o.named(err))
 		}
 		var again <-chan time.Time
 		if err != nil {
@@ -253,7 +253,7 @@ func (o *orders) run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
 	defer cancel()
 	if err := o.flush(last); err != nil {
-		o.log.ErrorContext(ctx, "an order is not in the control topic; the next run does not know it", "error", o.named(err))
+		o.log.ErrorContext(ctx, "an order could not be written to the control topic; the next run will not know it", "error", o.named(err))
 	}
 }
 

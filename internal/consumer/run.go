@@ -26,7 +26,7 @@ type PausedError struct{ State control.State }
 
 // Error says since when, by whom and why the pipeline is paused, and how to resume it.
 func (e *PausedError) Error() string {
-	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
+	return fmt.Sprintf("the pipeline is %s; finished records are committed, and nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
 }
 
 // Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. While the pipeline
@@ -158,7 +158,7 @@ func (c *Consumer) listen(ctx context.Context) (*telemetry.Server, error) {
 	if !is || !c.anyPort {
 		return server, err
 	}
-	c.log.WarnContext(ctx, "the metrics port is in use, perhaps by another instance on this host: a free one is taken, which Prometheus does not know; name one with --metrics", "address", used.Address)
+	c.log.WarnContext(ctx, "the metrics port is in use, perhaps by another instance on this host; using a free port, which Prometheus does not scrape; set one with --metrics", "address", used.Address)
 	host, _, err := net.SplitHostPort(c.cfg.Metrics.Listen)
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (c *Consumer) countPending(ctx context.Context) {
 			last = ""
 		case err.Error() != last:
 			last = err.Error()
-			c.log.WarnContext(ctx, "pending dead letters cannot be counted; it is tried again", "error", c.denied(err), "again_in", pendingInterval)
+			c.log.WarnContext(ctx, "pending dead letters cannot be counted; trying again", "error", c.denied(err), "again_in", pendingInterval)
 		}
 		if kafka.Pause(ctx, pendingInterval) != nil {
 			return

@@ -73,7 +73,7 @@ func (c *Consumer) table(ctx context.Context) error {
 	}
 	notes, err := c.sink.Prepare(ctx)
 	for _, note := range notes {
-		c.log.WarnContext(ctx, "the table of the sink differs from what the pipeline may give", "table", c.cfg.Sink.PostGIS.Table, "mismatch", note.String())
+		c.log.WarnContext(ctx, "the sink's table differs from what the pipeline may write", "table", c.cfg.Sink.PostGIS.Table, "mismatch", note.String())
 	}
 	if err != nil && sink.Deferrable(err) {
 		c.log.WarnContext(ctx, "the database of the sink cannot be used yet; records are deferred until it can", "error", err)

@@ -72,13 +72,13 @@ func TestVerify_S0_11_finds(t *testing.T) {
 		}, "entry 2 follows entry 2"},
 		"a head of another history": {func(t *testing.T, w *Writer) {
 			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":2,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
-		}, "its head says sha256:00"},
+		}, "but its head has sha256:00"},
 		"a chain that ends too early": {func(t *testing.T, w *Writer) {
 			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":5,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
 		}, "its head is entry 5"},
 		"an emptied trail":  {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Audit, -1) }, ""},
 		"a trail cut off":   {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Audit, 2) }, ""},
-		"an emptied memory": {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Control, -1) }, "there are 2 entries and no head"},
+		"an emptied memory": {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Control, -1) }, "it has 2 entries but no head"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := configuration(t, "")

@@ -195,7 +195,7 @@ func (v *View) applyKey(id string, r *kgo.Record) error {
 	}
 	var w keyWire
 	if json.Unmarshal(r.Value, &w) != nil || w.Version < 1 {
-		return unreadable(r, fmt.Errorf("it holds no replay key; to have a new one made, delete it with a tombstone for its key"))
+		return unreadable(r, fmt.Errorf("it is not a replay key; to get a new one, delete it with a tombstone for its key"))
 	}
 	if w.Version > version {
 		return unreadable(r, fmt.Errorf("version %d: %w", w.Version, ErrNewer))
@@ -233,7 +233,7 @@ func Keys(ctx context.Context, connection []kgo.Opt, topic string, now time.Time
 	}
 	view, err = Read(ctx, connection, topic)
 	if err == nil && len(view.Keys) == 0 {
-		err = fmt.Errorf("the replay key just written to %s is not there: somebody empties the topic", topic)
+		err = fmt.Errorf("the replay key just written to %s is missing: check who deletes records of this topic", topic)
 	}
 	return view.Keys, err
 }

@@ -104,7 +104,7 @@ func warnings(s *Stats, now time.Time) []string {
 		}
 	}
 	if s.Lost > 0 {
-		out = append(out, fmt.Sprintf("%d pending dead letters are gone: retention deleted them before anybody looked after them", s.Lost))
+		out = append(out, fmt.Sprintf("%d pending dead letters are gone: retention deleted them before an operator replayed or discarded them", s.Lost))
 	}
 	if at := s.Retention.Deletes; !at.IsZero() {
 		out = append(out, fmt.Sprintf("retention can delete the oldest pending dead letter from %s on; set retention.ms of %s to -1",

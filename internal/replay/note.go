@@ -48,7 +48,7 @@ func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *t
 	note := control.Note{Text: text, By: cmp.Or(by, s.by), At: s.now().UTC().Truncate(time.Millisecond)}
 	return control.NewWriter(s.cfg, s.opts).PutNote(ctx, group, note, func(v control.View) error {
 		if now := v.Notes[group]; seen != nil && !now.At.Equal(*seen) {
-			return fmt.Errorf("%w: %s has written another note meanwhile; nothing was written", operation.ErrOptions, cmp.Or(now.By, "somebody"))
+			return fmt.Errorf("%w: %s has written another note meanwhile; nothing was written", operation.ErrOptions, cmp.Or(now.By, "another user"))
 		}
 		return nil
 	})

@@ -42,7 +42,7 @@ func (s *Sample) PipelineFile(n Names) []byte {
 	w.line("  brokers: [%s]", strings.Join(brokers, ", "))
 	w.line("source:")
 	w.line("  topic: %s", quote(n.Topic))
-	w.line("  # each record needs a key, such as the id of its feature: one without is a dead letter (null_key)")
+	w.line("  # each record needs a key, such as the ID of its feature; a record without one becomes a dead letter (null_key)")
 	if s.collections > 0 && s.distinct() {
 		w.line("  split: features                                    # the sample is a FeatureCollection: one output for each of its features")
 	} else if s.collections > 0 {

@@ -263,8 +263,8 @@ func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 	must.Do(t, simulate.Print(&out, exampleReport()))
 	for _, want := range []string{
 		"1,000,000 records a second for 1h0m0s", "2s to 3s", "retries_exhausted", "0.01 % of the records: http_unavailable 1,234",
-		"15m0s to 25m0s", "backlog gone after 43.2s", "drained", "never",
-		"BROKEN too slow", "max_lag", "HELD by a gate", "for 10m0s (nobody resumes it; resume_after in the scenario shows what follows): too many",
+		"15m0s to 25m0s", "backlog drained after 43.2s", "drained", "never",
+		"BROKEN too slow", "max_lag", "PAUSED by a gate", "for 10m0s (it stays paused; set resume_after in the scenario to simulate a resume): too many",
 		"4,000 wait in the source and 12 in the tiers", "times, 30m0s altogether", "waiting while the pipeline is paused", "behind a record of the same key",
 		"NOT MODELLED\nthe weather", "superseded",
 	} {

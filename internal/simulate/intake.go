@@ -252,7 +252,7 @@ func whyPaused(sys System, f classify.Failure) string {
 	if sys.Holds(f, "") {
 		return "one failure with this code is enough (pipeline.tolerance)"
 	}
-	return "the attempts of a record are used up, and failures of its category pause the pipeline then"
+	return "the attempts of a record are used up, and its category pauses the pipeline then"
 }
 
 // reason returns the engine's reason for its decision about a failed attempt; it draws no random numbers.

@@ -78,9 +78,9 @@ func pauses(w io.Writer, r Report) {
 	for _, h := range r.Pauses {
 		end := "resumed"
 		if !h.Resumed {
-			end = "nobody resumes it; resume_after in the scenario shows what follows"
+			end = "it stays paused; set resume_after in the scenario to simulate a resume"
 		}
-		fmt.Fprintf(w, "HELD by a gate\tat %s\tfor %s (%s): %s\n", span(h.At), span(h.For), end, h.Reason)
+		fmt.Fprintf(w, "PAUSED by a gate\tat %s\tfor %s (%s): %s\n", span(h.At), span(h.For), end, h.Reason)
 		fmt.Fprintf(w, "\t\t%s wait in the source and %s in the tiers at the end of it; nothing is lost\n", number(h.InSource), number(h.InTiers))
 	}
 	if more := r.PausedTimes - len(r.Pauses); more > 0 {
@@ -115,9 +115,9 @@ func drained(r Report) string {
 
 func recovered(o Recovery) string {
 	if o.Took == nil {
-		return "the backlog never went"
+		return "the backlog never drained"
 	}
-	return "backlog gone after " + span(*o.Took)
+	return "backlog drained after " + span(*o.Took)
 }
 
 func tiers(w io.Writer, r Report) {

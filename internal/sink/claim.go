@@ -77,7 +77,7 @@ func (t *table) otherRule(c column) Mismatch {
 	if c.Name != "" {
 		was = c.Comment
 	}
-	return Mismatch{Fault: fmt.Sprintf("its rows are found by %q, and the pipeline has %q", was, t.filledBy()), Fix: "stop all instances and run `consumer sink rekey`", Reach: ReachAll}
+	return Mismatch{Fault: fmt.Sprintf("its key is %q, but the pipeline has %q", was, t.filledBy()), Fix: "stop all instances and run `consumer sink rekey`", Reach: ReachAll}
 }
 
 // Finder maps record keys to rows of the table by the rule of sink.key.

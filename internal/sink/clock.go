@@ -138,18 +138,18 @@ func (t *table) checkKey(key []byte) error {
 	}
 	return &transform.Error{
 		Code: classify.CodeDBData, Stage: classify.StageSink, Rule: "sink.postgis.key_column", Feature: string(key),
-		Message: fmt.Sprintf("the key %q finds no row of %s: its column is of type %s, and %s", key, t.name, c.Declared, fault), Fix: fix,
+		Message: fmt.Sprintf("the key %q matches no row of %s: its column has the type %s, and %s", key, t.name, c.Declared, fault), Fix: fix,
 	}
 }
 
 // misread returns why a type of dates and times would read a text as something else, and what to do.
 func misread(text string, dropsOffset bool) (fault, fix string) {
 	if word := specialWord(text); word != "" {
-		return fmt.Sprintf("the word %q is no date and no time", word), "send the date or the time itself, or null"
+		return fmt.Sprintf("the word %q is neither a date nor a time", word), "send the date or the time itself, or null"
 	}
 	is := zone(text)
 	if farOffset.MatchString(is) {
-		return fmt.Sprintf("PostgreSQL reads no offset of 16 hours or more, such as %q", is), "give the field type: datetime in the mapping, which writes the time in UTC"
+		return fmt.Sprintf("PostgreSQL rejects time zone offsets of 16 hours or more, such as %q", is), "set type: datetime for the field in the mapping, which writes the time in UTC"
 	}
 	if is != "" && dropsOffset {
 		return fmt.Sprintf("it would drop the time zone %q", is), "send the times in UTC, or change the type to one with time zone"

@@ -18,7 +18,7 @@ func (t *table) compare(f facts) []Mismatch {
 	own, guard := f.own, f.guard
 	const ddl = "`consumer sink ddl` prints statements that make it"
 	if !own.there {
-		return []Mismatch{{Fault: t.name + " is not there, or may not be seen", Fix: ddl, Reach: ReachAll}}
+		return []Mismatch{{Fault: t.name + " does not exist, or this user may not see it", Fix: ddl, Reach: ReachAll}}
 	}
 	var found []Mismatch
 	if own.placeless {
@@ -52,7 +52,7 @@ func (t *table) compareKey(own described) []Mismatch {
 	t.keyColumn, t.keyType = key, key.Written
 	switch {
 	case !there:
-		return []Mismatch{{t.key, "is not there (sink.postgis.key_column)", t.alter("add column %s text primary key", quote(t.key)), ReachAll}}
+		return []Mismatch{{t.key, "does not exist (sink.postgis.key_column)", t.alter("add column %s text primary key", quote(t.key)), ReachAll}}
 	case key.Made:
 		return []Mismatch{{t.key, "is made by the database, and takes no keys", t.alter("alter column %s drop identity if exists", quote(t.key)), ReachAll}}
 	case !key.Unique && own.kind == partitioned && !slices.Equal(own.partitionedBy, []string{t.key}):
@@ -70,7 +70,7 @@ func (t *table) compareRest(own described) []Mismatch {
 	rest, there := own.column(t.rest)
 	switch {
 	case !there:
-		return []Mismatch{{t.rest, "is not there (sink.postgis.rest_column)", t.alter("add column %s jsonb", quote(t.rest)), ReachAll}}
+		return []Mismatch{{t.rest, "does not exist (sink.postgis.rest_column)", t.alter("add column %s jsonb", quote(t.rest)), ReachAll}}
 	case rest.Type != "jsonb":
 		return []Mismatch{{t.rest, "is of type " + rest.Declared + ", not jsonb (sink.postgis.rest_column)", t.alter("alter column %s type jsonb using to_jsonb(%[1]s)", quote(t.rest)), ReachAll}}
 	}
@@ -82,7 +82,7 @@ func (t *table) compareKept(own described) (found []Mismatch) {
 	for _, name := range t.kept {
 		switch c, there := own.column(name); {
 		case !there:
-			found = append(found, Mismatch{name, "is not there (sink.postgis.keep_columns)", "remove it from the list, or " + t.alter("add column %s …", quote(name)), ReachAll})
+			found = append(found, Mismatch{name, "does not exist (sink.postgis.keep_columns)", "remove it from the list, or " + t.alter("add column %s …", quote(name)), ReachAll})
 		case c.NotNull && !c.Default && !c.Made:
 			found = append(found, Mismatch{name, "must have a value, has no default, and is not written (sink.postgis.keep_columns)", t.alter("alter column %s drop not null", quote(name)), ReachAll})
 		}
@@ -114,7 +114,7 @@ func (t *table) compareProperties(own described) (found []Mismatch) {
 		if name == t.key || t.rest != "" || there && !c.Made && !t.special(name) {
 			continue
 		}
-		fault := "is not there, and there is no sink.postgis.rest_column for the property"
+		fault := "does not exist, and there is no sink.postgis.rest_column for the property"
 		fix := t.alter("add column %s %s", quote(name), t.expected.properties[name].column())
 		if there {
 			fault, fix = "is not for the property of this name, and there is no sink.postgis.rest_column", "map the property to another name"
@@ -145,7 +145,7 @@ func (t *table) mustHaveValue(c column, named bool) Mismatch {
 func (t *table) compareGuard(guard described, ddl string) (found []Mismatch) {
 	name := t.guardName()
 	if !guard.there {
-		return []Mismatch{{Fault: "its guard " + name + " is not there", Fix: ddl, Reach: ReachAll}}
+		return []Mismatch{{Fault: "its guard " + name + " does not exist", Fix: ddl, Reach: ReachAll}}
 	}
 	for _, want := range t.guardColumns() {
 		c, there := guard.column(want.name)
@@ -153,7 +153,7 @@ func (t *table) compareGuard(guard described, ddl string) (found []Mismatch) {
 		case !there && want.name == rowKeyColumn, there && want.name == rowKeyColumn && c.Comment != t.filledBy():
 			found = append(found, t.otherRule(c))
 		case !there:
-			found = append(found, Mismatch{name + "." + want.name, "is not there", fmt.Sprintf("alter table %s add column %s %s;", t.guard, want.name, want.typ), ReachAll})
+			found = append(found, Mismatch{name + "." + want.name, "does not exist", fmt.Sprintf("alter table %s add column %s %s;", t.guard, want.name, want.typ), ReachAll})
 		case c.Written != want.typ:
 			found = append(found, Mismatch{name + "." + want.name, "is of type " + c.Written + ", not " + want.typ, fmt.Sprintf("alter table %s alter column %s type %s;", t.guard, want.name, want.typ), ReachAll})
 		case want.name == "key" && !c.Unique:
@@ -214,7 +214,7 @@ func (t *table) compareGeometry(own described) []Mismatch {
 	one := func(fault, fix string, reach Reach) []Mismatch { return []Mismatch{{t.geometry, fault, fix, reach}} }
 	switch {
 	case !there:
-		return one("is not there (sink.postgis.geometry_column)", t.addGeometry(own), ReachAll)
+		return one("does not exist (sink.postgis.geometry_column)", t.addGeometry(own), ReachAll)
 	case c.Type != "geometry" && c.Type != "geography":
 		return one("is of type "+c.Declared+", neither geometry nor geography (sink.postgis.geometry_column)", "name the column of the geometry", ReachAll)
 	case c.Made:

@@ -236,7 +236,7 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("nothing was made: %w", db.Lost(err))
+		return fmt.Errorf("nothing was created: %w", db.Lost(err))
 	}
 	for _, statement := range later {
 		_, err := db.Exec(ctx, statement)
@@ -244,7 +244,7 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 			_, err = db.Exec(ctx, strings.Replace(statement, "index concurrently ", "index ", 1))
 		}
 		if err != nil {
-			return fmt.Errorf("all else was made: %w", db.Lost(stated(table, statement, err)))
+			return fmt.Errorf("everything else was created: %w", db.Lost(stated(table, statement, err)))
 		}
 	}
 	return nil

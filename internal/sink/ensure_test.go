@@ -100,7 +100,7 @@ func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
 	b.exec("drop table parcels_switchback; alter table parcels drop column area")
 	b = b.connectAs(role)
 	_, err := Ensure(t.Context(), b.cfg, true)
-	check.That(t, err != nil && strings.Contains(err.Error(), "nothing was made") && strings.Contains(err.Error(), `add column if not exists "area"`) && strings.Contains(err.Error(), "owner of parcels"), "%v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "nothing was created") && strings.Contains(err.Error(), `add column if not exists "area"`) && strings.Contains(err.Error(), "owner of parcels"), "%v", err)
 	check.Equal(t, b.query("select to_regclass('parcels_switchback')"), "null")
 }
 
@@ -300,7 +300,7 @@ func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
 	}
 	b.must(b.row("k7", 0, 11, "", point))
 	before := b.rowNames()
-	for want, broken := range map[string]map[string]string{"lead nowhere": {"k3": ""}, "by the key of another": {"k3": "f2"}} {
+	for want, broken := range map[string]map[string]string{"get no key": {"k3": ""}, "have the key of another": {"k3": "f2"}} {
 		changed := maps.Clone(leads)
 		maps.Copy(changed, broken)
 		_, err := b.rekey(config.SinkKeyFeature, changed, true)
@@ -319,7 +319,7 @@ func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
 	want := "f0: k0, f3: f3 of k3 at 12, f4: k4, f5: k5, f6: k6, moved: moved of k2 at 12"
 	check.Equal(t, b.rowNames(), want)
 	_, err = b.rekey(config.SinkKeyRecord, leads, true)
-	check.That(t, err != nil && strings.Contains(err.Error(), "cannot go back"), "back to the record key: %v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "cannot return"), "back to the record key: %v", err)
 }
 
 // If a row would get another key than its feature's, nothing is changed.

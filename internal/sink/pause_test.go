@@ -43,11 +43,11 @@ func (b *fixture) untilWritten(what string, rows ...*Row) {
 func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ fault, fix, want string }{
-		"renamed":           {"alter table parcels rename to archive", "alter table archive rename to parcels", "parcels is not there"},
-		"guard renamed":     {"alter table parcels_switchback rename to g", "alter table g rename to parcels_switchback", "guard parcels_switchback is not there"},
+		"renamed":           {"alter table parcels rename to archive", "alter table archive rename to parcels", "parcels does not exist"},
+		"guard renamed":     {"alter table parcels_switchback rename to g", "alter table g rename to parcels_switchback", "guard parcels_switchback does not exist"},
 		"schema renamed":    {"alter schema public rename to other; create schema public", "drop schema public; alter schema other rename to public", ""},
-		"key renamed":       {"alter table parcels rename id to key", "alter table parcels rename key to id", `column "id" is not there`},
-		"geometry renamed":  {"alter table parcels rename geom to shape", "alter table parcels rename shape to geom", `column "geom" is not there`},
+		"key renamed":       {"alter table parcels rename id to key", "alter table parcels rename key to id", `column "id" does not exist`},
+		"geometry renamed":  {"alter table parcels rename geom to shape", "alter table parcels rename shape to geom", `column "geom" does not exist`},
 		"no unique key":     {"alter table parcels drop constraint parcels_pkey", "alter table parcels add primary key (id)", `column "id" is not unique`},
 		"SRID":              {"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 25832) using st_transform(geom, 25832)", "alter table parcels alter geom type geometry(Geometry, 4326) using st_transform(geom, 4326)", "keeps SRID 25832"},
 		"SRID by check":     {"alter table parcels drop constraint enforce_srid_geom; update parcels set geom = st_transform(geom, 25832); alter table parcels add constraint c check (st_srid(geom) = 25832)", "alter table parcels drop constraint c; update parcels set geom = st_transform(geom, 4326)", "keeps SRID 25832"},
@@ -154,7 +154,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 			"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 4326)", "alter table parcels alter geom type geometry",
 			`{}`, `{"type":"Point","coordinates":[1,2,3]}`, "sink/geom", "takes no heights",
 		},
-		"a column": {"alter table parcels drop area", "alter table parcels add area float8", `{"area":1.5}`, point, "sink/area", `column "area" is not there`},
+		"a column": {"alter table parcels drop area", "alter table parcels add area float8", `{"area":1.5}`, point, "sink/area", `column "area" does not exist`},
 		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "takes no value of type number"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func Rekey(ctx context.Context, cfg *config.Config, fill Fill, execute bool) (do
 		return done, nil
 	}
 	if _, refused := errors.AsType[*RekeyError](err); err != nil && !refused {
-		err = fmt.Errorf("table %s keeps its rows as they are: %w", t.name, db.Lost(err))
+		err = fmt.Errorf("the rows of table %s were not changed: %w", t.name, db.Lost(err))
 	}
 	return done, err
 }
@@ -77,7 +77,7 @@ var errTried = errors.New("tried")
 func (t *table) rekeys(f facts) (r Rekeyed, err error) {
 	r.From, r.To = "sink.key: "+string(config.SinkKeyRecord), t.filledBy()
 	if !f.own.there || !f.guard.there {
-		return r, fmt.Errorf("table %s or its guard %s is not there; `consumer sink ddl` prints statements that make them", t.name, t.guardName())
+		return r, fmt.Errorf("table %s or its guard %s does not exist; `consumer sink ddl` prints the statements that create them", t.name, t.guardName())
 	}
 	if c, there := f.guard.column(rowKeyColumn); there {
 		r.From = c.Comment
@@ -86,9 +86,9 @@ func (t *table) rekeys(f facts) (r Rekeyed, err error) {
 	case r.From == r.To:
 		r.Unchanged = true
 	case !t.claims:
-		return r, fmt.Errorf("table %s goes by %q and cannot go back to the record key; make another table, and read the source again", t.name, r.From)
+		return r, fmt.Errorf("table %s uses the key %q and cannot return to the record key; create another table, and read the source again", t.name, r.From)
 	case r.From != "sink.key: "+string(config.SinkKeyRecord) && r.From != former:
-		return r, fmt.Errorf("table %s goes by %q, which does not keep the record keys; make another table, and read the source again", t.name, r.From)
+		return r, fmt.Errorf("table %s uses the key %q, which does not keep the record keys; create another table, and read the source again", t.name, r.From)
 	}
 	return r, nil
 }
@@ -156,11 +156,11 @@ type rekeyCheck struct{ ask, fault, fix string }
 
 func rekeyChecks() []rekeyCheck {
 	return []rekeyCheck{
-		{"select old from switchback_rekeyed where not deleted and leads is null", "rows lead nowhere: the output topic has no record of them any more",
-			"keep the former sink.key, or make another table and read the source again"},
-		{"select string_agg(old, ' and ' order by old) from switchback_rekeyed where not deleted group by leads having count(*) > 1", "rows would be found by the key of another",
-			"choose a sink.key that tells them apart, or delete one of them at the source"},
-		{"select string_agg(old, ' and ' order by old) from switchback_rekeyed group by key having count(*) > 1", "record keys are the same but for their spelling",
+		{"select old from switchback_rekeyed where not deleted and leads is null", "rows would get no key, because the output topic no longer has their records",
+			"keep the former sink.key, or create another table and read the source again"},
+		{"select string_agg(old, ' and ' order by old) from switchback_rekeyed where not deleted group by leads having count(*) > 1", "rows would have the key of another row",
+			"choose a sink.key that is different for them, or delete one of them at the source"},
+		{"select string_agg(old, ' and ' order by old) from switchback_rekeyed group by key having count(*) > 1", "record keys differ only in their spelling",
 			"make another table, and read the source again"},
 	}
 }

@@ -63,7 +63,7 @@ type lackError struct {
 }
 
 func (t *table) lack(column, fault string) error {
-	text := fmt.Sprintf("sink.postgis: table %s does not fit: column %q %s; the start of the consumer lists the statement that fixes it", t.name, column, fault)
+	text := fmt.Sprintf("sink.postgis: table %s does not fit: column %q %s; the consumer prints the statement that fixes it when it starts", t.name, column, fault)
 	return &lackError{coded{classify.CodeDBSchema, text, nil}, column}
 }
 
@@ -175,7 +175,7 @@ func CheckRecordKey(key []byte, table string) error {
 		return nil
 	}
 	return &transform.Error{
-		Code: classify.CodeInvalidUTF8, Stage: classify.StageSink, Message: fmt.Sprintf("the key %q of the output is no text, and finds no row of %s", key, table),
+		Code: classify.CodeInvalidUTF8, Stage: classify.StageSink, Message: fmt.Sprintf("the key %q of the output is not a text and matches no row of %s", key, table),
 		Rule: "sink.postgis.key_column", Fix: "send the feature's id as the key",
 	}
 }
@@ -187,8 +187,8 @@ func CheckRowKey(row []byte, rule, table, key string) error {
 		return nil
 	}
 	return &transform.Error{
-		Code: classify.CodeMissingRequired, Stage: classify.StageSink, Message: fmt.Sprintf("%s gives %q, which finds no row of %s", rule, row, table),
-		Rule: "sink.key", Feature: key, Fix: "send an id, make one with transform.id, or set another sink.key",
+		Code: classify.CodeMissingRequired, Stage: classify.StageSink, Message: fmt.Sprintf("%s is %q, which matches no row of %s", rule, row, table),
+		Rule: "sink.key", Feature: key, Fix: "send an id, create one with transform.id, or set another sink.key",
 	}
 }
 
@@ -201,7 +201,7 @@ func uneven(key []byte, g transform.Geometry) error {
 	}
 	return &transform.Error{
 		Code: classify.CodeGeometryDimension, Stage: classify.StageSink, Path: "/geometry", Rule: string(transform.RuleDimension), Feature: string(key),
-		Message: fmt.Sprintf("position %d has no height and others have one, which PostGIS cannot keep", lacks+1),
+		Message: fmt.Sprintf("position %d has no height but others have one, which PostGIS cannot store", lacks+1),
 		Fix:     "send a height in each position or in none, or set geometry.dimension: drop_z",
 	}
 }
@@ -227,5 +227,5 @@ func (l *lacks) warn(e *lackError) {
 		l.warned = map[string]time.Time{}
 	}
 	l.warned[e.column] = time.Now()
-	l.log.Warn("records are deferred until the table fits; they spend no attempts", "column", e.column, "error", e)
+	l.log.Warn("records are deferred until the table fits; they use no attempts", "column", e.column, "error", e)
 }

@@ -187,7 +187,7 @@ func (s *Sink) describe(ctx context.Context, t *table) (facts, error) {
 	if err == nil || postgres.Connecting(err) || s.classify(err).Transient() {
 		return found, err
 	}
-	return found, &TableError{Table: t.name, Mismatches: []Mismatch{{Fault: "cannot be looked at: " + err.Error(), Reach: ReachAll}}, Err: err}
+	return found, &TableError{Table: t.name, Mismatches: []Mismatch{{Fault: "cannot be read: " + err.Error(), Reach: ReachAll}}, Err: err}
 }
 
 // same reports whether two readings found the same table.

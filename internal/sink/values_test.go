@@ -149,7 +149,7 @@ func TestSink_S0_6_specialWordsAreNoTimes(t *testing.T) {
 	}
 	for column, value := range map[string]string{"a": `["2026-01-01", "now"]`, "da": `["today"]`, "r": `"[now,)"`, "mr": `"{[2026-01-01,today)}"`} {
 		err := b.write(b.row(column, 0, 1, fmt.Sprintf(`{%q: %s}`, column, value), point))
-		check.That(t, err != nil && strings.Contains(err.Error(), "is no date and no time"), "%s %s: %v", column, value, err)
+		check.That(t, err != nil && strings.Contains(err.Error(), "is neither a date nor a time"), "%s %s: %v", column, value, err)
 	}
 	check.Equal(t, b.query("select count(*) from parcels"), "1")
 	b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type timestamp using null")

@@ -215,11 +215,11 @@ func (t *table) checkBytes(c column, v transform.Value, key []byte) error {
 	fault, fix := "the value is neither base64 nor hexadecimal digits behind \\x", "send the bytes in base64, or change the type of the column to text"
 	switch {
 	case t.binary == config.BinaryHex:
-		fault, fix = "the value is no hexadecimal digits (sink.postgis.binary: hex)", "set sink.postgis.binary to the connector's binary.handling.mode, or send hexadecimal digits"
+		fault, fix = "the value is not hexadecimal (sink.postgis.binary: hex)", "set sink.postgis.binary to the connector's binary.handling.mode, or send hexadecimal digits"
 	case t.binary != config.BinaryBytes:
 		fault, fix = "the value is no "+string(t.binary)+" (sink.postgis.binary), and no hexadecimal digits behind \\x", "set sink.postgis.binary to the connector's binary.handling.mode"
 	case ambiguous:
-		fault, fix = "the value could be base64 or hexadecimal digits, and the bytes differ", "set sink.postgis.binary to the connector's binary.handling.mode: base64 or hex (base64 for bytes), and replay"
+		fault, fix = "the value could be base64 or hexadecimal, with different bytes", "set sink.postgis.binary to the connector's binary.handling.mode: base64 or hex (base64 for bytes), and replay"
 	}
 	return t.refused(c, key, fault, fix)
 }

@@ -234,7 +234,7 @@ func (r *verification) extras(ctx context.Context) (err error) {
 const maxEvicted = 100_000
 
 // noteVersions is the note about keys whose version is not in the output topic.
-const noteVersions = "rows that have lost their versions (source.version) are not repaired: send or replay their events again"
+const noteVersions = "rows without their versions (source.version) are not repaired: send or replay their events again"
 
 // repairable sets the version under which a row is written again, and reports whether there is one. The event that the guard has keeps
 // the guard's version, as after a crash. Another event has its position in the source as version, unless source.version is configured.
@@ -309,7 +309,7 @@ func (r *verification) write(ctx context.Context, wrong []*verifiedKey) error {
 }
 
 // ErrTooManyKeys is wrapped when the output topic has more keys than --max-keys allows in memory.
-var ErrTooManyKeys = errors.New("more keys than are held in memory")
+var ErrTooManyKeys = errors.New("more keys than fit into memory")
 
 // keyHash identifies a record key in little memory.
 type keyHash [16]byte

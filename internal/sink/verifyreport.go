@@ -87,9 +87,9 @@ func (r *VerifyReport) Line() string {
 	case r.Verdict == verify.Violated:
 		return fmt.Sprintf("VIOLATED: table %s: %s", r.Table, list)
 	case list != "":
-		return fmt.Sprintf("%s: table %s: %s; all else is what the output topic says", strings.ToUpper(string(r.Verdict)), r.Table, list)
+		return fmt.Sprintf("%s: table %s: %s; all other rows match the output topic", strings.ToUpper(string(r.Verdict)), r.Table, list)
 	}
-	return fmt.Sprintf("PROVEN: table %s is what the output topic says", r.Table)
+	return fmt.Sprintf("PROVEN: table %s matches the output topic", r.Table)
 }
 
 // Text writes the report for people.

@@ -103,7 +103,7 @@ func FuzzAccount(f *testing.F) {
 
 func TestText_saysThatThereWasNothingToProve(t *testing.T) {
 	t.Parallel()
-	expect.Equal(t, (&Report{Verdict: Proven}).Line(), "PROVEN, but of nothing: the source holds no record")
+	expect.Equal(t, (&Report{Verdict: Proven}).Line(), "PROVEN, but the source has no records")
 }
 
 // The table omits empty columns, so that it usually fits a terminal of 80 columns.

@@ -64,7 +64,7 @@ func (r *run) bounded(s *groupPosition, all map[string]map[int32]kafka.Span) err
 		}
 	}
 	if need := min(positions, held+named); need > r.o.MaxPositions {
-		return fmt.Errorf("%w: up to %d positions, and %d are allowed (8 bytes each); verify a part of them with --partition, --from and --to, or allow more with --max-positions",
+		return fmt.Errorf("%w: up to %d positions, but %d are allowed (8 bytes each); verify a part with --partition, --from and --to, or allow more with --max-positions",
 			ErrTooMany, need, r.o.MaxPositions)
 	}
 	return nil

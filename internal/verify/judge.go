@@ -85,7 +85,7 @@ func (j *judge) replays() {
 		if r.claim.Doubtful {
 			j.extra(root).doubtful++
 			x.doubtful++
-			j.found(Finding{Kind: UnprovenReplay, Source: r.at.String(), Detail: "a replay of " + root.String() + ", signed with a replay key that is not known"})
+			j.found(Finding{Kind: UnprovenReplay, Source: r.at.String(), Detail: "a replay of " + root.String() + ", signed with an unknown replay key"})
 			continue
 		}
 		x.alias = true
@@ -225,7 +225,7 @@ func (j *judge) late(w waiting, root header.Position, partitions int32) {
 	switch {
 	case w.at.Partition >= partitions:
 		named.Kind = Stranded
-		named.Detail = fmt.Sprintf("it waits at %s, a partition that the source does not have, so nobody consumes it", w.at)
+		named.Detail = fmt.Sprintf("it waits at %s, a partition that the source does not have, so no instance consumes it", w.at)
 	case j.cut.Consumed != nil && !j.cut.Consumed[Spot{w.at.Topic, w.at.Partition}]:
 		named.Kind = Stranded
 		named.Detail = fmt.Sprintf("it waits at %s, and none of the %d running instances consumes that", w.at, j.cut.Members)
@@ -245,7 +245,7 @@ func (j *judge) losses() {
 		m := j.cut.Marks[spot]
 		if m.Before.Offset > m.End && !j.cut.Foreign {
 			j.found(Finding{Kind: CutShort, Source: header.Position{Topic: spot.Topic, Partition: spot.Partition, Offset: m.End}.String(), To: m.Before.Offset,
-				Detail: fmt.Sprintf("the log ends at %d, and %d is committed: brokers lost records, or the topic was re-created", m.End, m.Before.Offset)})
+				Detail: fmt.Sprintf("the log ends at %d, but %d is committed: brokers lost records, or the topic was re-created", m.End, m.Before.Offset)})
 		}
 		for _, g := range m.gaps(spot) {
 			if !slices.ContainsFunc(all, func(have gap) bool {

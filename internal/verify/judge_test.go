@@ -233,7 +233,7 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 		h := newHistory(2).place(InOutput, 1).place(InDLQ, 0).replayed(0).place(InOutput, 0)
 		h.records[2].Claim.Doubtful = true
 		r := h.judged()
-		expect.That(t, r.Verdict == Unknown && r.Found[UnprovenReplay] == 1 && r.Findings[0].String() == "s/0/2: a replay of s/0/0, signed with a replay key that is not known" && len(r.Unknowns) == 1 &&
+		expect.That(t, r.Verdict == Unknown && r.Found[UnprovenReplay] == 1 && r.Findings[0].String() == "s/0/2: a replay of s/0/0, signed with an unknown replay key" && len(r.Unknowns) == 1 &&
 			strings.Contains(r.Unknowns[0].String(), "SWITCHBACK_REPLAY_KEY): 1 record, the first of them s/0/2"), "%s %+v %v", r.Verdict, r.Unknowns, r.Findings)
 		r.wantBalanced(t)
 	})

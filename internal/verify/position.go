@@ -129,14 +129,14 @@ func (j *judge) lacking(pt *partition, at header.Position, f fact, x *extra, s s
 		return
 	}
 	counts.Missing++
-	detail := "the group has finished it, and it is in no topic"
+	detail := "the group has finished it, but it is in no topic"
 	switch {
 	case f.has(tried) && f.died == 0:
-		detail = "an attempt failed, and it waits in no tier and has no end"
+		detail = "an attempt failed, but it neither waits in a tier nor has an outcome"
 	case f.has(deliveryAudited):
-		detail = "the audit trail says that it was delivered, and it is not in the output"
+		detail = "the audit trail has its delivery, but it is not in the output"
 	case s.lives > 1:
-		detail = fmt.Sprintf("it was replayed %d times, and one of them has no end", s.lives-1)
+		detail = fmt.Sprintf("it was replayed %d times, but one replay has no outcome", s.lives-1)
 	}
 	j.found(Finding{Kind: Missing, Source: at.String(), Detail: detail})
 }
@@ -179,9 +179,9 @@ func (j *judge) absent(pt *partition, at header.Position, f fact, s sum, mark Ma
 	case !gone && named:
 		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.deadLetters, s.waits)})
 	case gone && s.outputs > s.lives && s.deadLetters == 0 && !j.cut.AtLeastOnce:
-		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source does not hold it any more", s.outputs)})
+		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source no longer has it", s.outputs)})
 	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(deliveryAudited) && at.Offset >= pt.since[j.cut.DLQ]:
-		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, and it waits in no tier and has no end; the source does not hold it any more"})
+		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, but it neither waits in a tier nor has an outcome; the source no longer has it"})
 	}
 }
 

@@ -124,7 +124,7 @@ type Reason string
 
 // The reasons.
 const (
-	Retention  Reason = "retention"  // the front of the topic is lost: by retention, or deleted
+	Retention  Reason = "retention"  // the beginning of the topic is lost: by retention, or deleted
 	Compaction Reason = "compaction" // the topic is compacted
 	Unreadable Reason = "unreadable" // an event of the trail is damaged
 	KeyUnknown Reason = "key"        // the proof of a replay names a key that verify does not have
@@ -149,10 +149,10 @@ func (r *Report) Line() string {
 		}
 		return fmt.Sprintf("VIOLATED: %s, of %s", strings.Join(parts, ", "), records(r.All.Records))
 	case r.Verdict == Unknown:
-		return fmt.Sprintf("UNKNOWN: of %s, %d cannot be known; of all others each is in exactly one place", records(r.All.Records), r.All.Unknown)
+		return fmt.Sprintf("UNKNOWN: of %s, %d cannot be known; each of the others is in exactly one place", records(r.All.Records), r.All.Unknown)
 	}
 	if r.All.Records == 0 {
-		return "PROVEN, but of nothing: the source holds no record"
+		return "PROVEN, but the source has no records"
 	}
 	return fmt.Sprintf("PROVEN: each of %s is in exactly one place", records(r.All.Records))
 }
@@ -271,12 +271,12 @@ func (f Finding) String() string {
 // String describes in one line what cannot be known.
 func (g Gone) String() string {
 	why := map[Reason]string{
-		Retention:  "the front of " + g.Topic + " is gone, by retention or by hand",
+		Retention:  "the beginning of " + g.Topic + " was deleted, by retention or by hand",
 		Compaction: g.Topic + " is compacted",
 		Unreadable: "an event in " + g.Topic + " cannot be read",
 		KeyUnknown: "replays in " + g.Topic + " are signed with a replay key that is lost or was changed (name the former one too in SWITCHBACK_REPLAY_KEY)",
 		Renamed:    "records of another pipeline.id name them",
-		Recreated:  g.Topic + " does not say of which topic it speaks: the source was re-created",
+		Recreated:  g.Topic + " does not tell which source topic it refers to: the source was re-created",
 	}[g.Reason]
 	if g.Records < 0 {
 		return fmt.Sprintf("%s; what lay before %s", cmp.Or(why, string(g.Reason)), g.First)

@@ -40,7 +40,7 @@ const (
 )
 
 // ErrTooMany is wrapped when there are more positions than Options allow.
-var ErrTooMany = errors.New("more positions than are held in memory")
+var ErrTooMany = errors.New("more positions than fit into memory")
 
 // Run verifies a pipeline while it runs. It waits for the end of open transactions (deadletters.ErrUndecided if one does
 // not end). The context bounds it.
@@ -158,7 +158,7 @@ func (r *run) settings(ctx context.Context) error {
 		settings, err := kafka.Settings(ctx, r.admin, topic)
 		if errors.Is(err, kerr.TopicAuthorizationFailed) {
 			r.compacted[topic] = true
-			r.notes = append(r.notes, fmt.Sprintf("%v: it is taken for compacted", kafka.DeniedTopic("DescribeConfigs", topic, err)))
+			r.notes = append(r.notes, fmt.Sprintf("%v; it is treated as compacted", kafka.DeniedTopic("DescribeConfigs", topic, err)))
 			continue
 		}
 		if err != nil {

@@ -273,7 +273,7 @@ func TestRule_Fault(t *testing.T) {
 		{"S3-6 retrying validation failures", classify.Rule{Code: classify.CodeMissingRequired, Class: again}, true, "failed validation"},
 		{"S3-6 retrying validation failures of the database", classify.Rule{SQLState: "23", Class: again}, true, "db_constraint"},
 		{"S3-6 retrying validation failures of a service", classify.Rule{Status: 422, Class: again}, true, "422 says"},
-		{"S3-6 retrying schema failures", classify.Rule{Code: classify.CodeSchemaMismatch, Class: again}, true, "structures"},
+		{"S3-6 retrying schema failures", classify.Rule{Code: classify.CodeSchemaMismatch, Class: again}, true, "a structure"},
 		{"S3-6 retrying schema failures of the database", classify.Rule{SQLState: "42P01", Class: again}, true, "db_schema"},
 		{"S3-6 a class of SQLSTATEs with schema failures in it", classify.Rule{SQLState: "42", Class: again}, true, "db_schema"},
 		{"an SQLSTATE that the table does not have", classify.Rule{SQLState: "72000", Class: again}, false, ""},

@@ -153,7 +153,7 @@ func NeverRetried(c Category) string {
 	case CategoryValidation:
 		return "a record that failed validation is as bad at the next attempt; only a fix and a replay help"
 	case CategorySchema:
-		return "two structures that do not fit do not fit at the next attempt; somebody must change one of them"
+		return "a structure that does not fit will not fit at the next attempt; one of the two must be changed"
 	case CategoryGovernance:
 		return "a rule about who may use the data is not to be tried until it gives way; a person decides"
 	case CategoryAccess:

@@ -25,7 +25,7 @@ func sqlStates() []numbered {
 		{"25006", CodeDBUnavailable, "read-only transaction: the server is a standby now"},
 		{"25P03", CodeDBUnavailable, "idle in transaction for too long"},
 		{"25P04", CodeTimeout, "transaction timeout"},
-		{"26", CodeDBUnavailable, "a prepared statement that is not there: the connection has changed its server"},
+		{"26", CodeDBUnavailable, "a prepared statement does not exist: the connection goes to another server now"},
 		{"28", CodeDBAccess, "invalid authorization: bad credentials"},
 		{"3D", CodeDBSchema, "no such database"},
 		{"3F", CodeDBSchema, "no such schema"},

@@ -56,7 +56,7 @@ func typed() []condition {
 		{CodeIOFailed, "too many open files, no buffers, a device that fails (EMFILE, ENFILE, ENOBUFS, EIO)", isErrno(syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EIO)},
 		{CodeDNS, "a name that is not found, or a name server without an answer", is[*net.DNSError]},
 		{CodeTimeout, "a deadline that passed, and every error that calls itself a timeout", isTimeout},
-		{CodeConnectionRefused, "nobody listens (ECONNREFUSED)", isErrno(syscall.ECONNREFUSED)},
+		{CodeConnectionRefused, "nothing listens (ECONNREFUSED)", isErrno(syscall.ECONNREFUSED)},
 		{CodeConnectionReset, "reset, aborted, a broken pipe (ECONNRESET, ECONNABORTED, EPIPE)", isErrno(syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE)},
 		{CodeConnectionReset, "an answer that ends too early, or does not begin", isCut},
 		{CodeTLS, "a certificate that is not trusted, a TLS alert, a server that does not speak TLS", isTLS},

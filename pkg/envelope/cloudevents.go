@@ -62,7 +62,7 @@ func (o *Opener) dataFormat(event *Event) (Format, error) {
 // eventOf checks the attributes that are used here.
 func eventOf(attributes map[string]string, where string) (*Event, error) {
 	if version, is := attributes["specversion"]; version != "1.0" {
-		message := where + "specversion is not there"
+		message := where + "specversion is missing"
 		if is {
 			message = where + "specversion is another version"
 		}
@@ -70,7 +70,7 @@ func eventOf(attributes map[string]string, where string) (*Event, error) {
 	}
 	for _, name := range []string{"id", "source", "type"} {
 		if attributes[name] == "" {
-			return nil, fault(classify.CodeEnvelopeMalformed, RuleAttribute, "", where+name+" is not there or empty",
+			return nil, fault(classify.CodeEnvelopeMalformed, RuleAttribute, "", where+name+" is missing or empty",
 				"every CloudEvent has id, source and type")
 		}
 	}

@@ -80,6 +80,6 @@ func (t *Transformer) noGrid(f *Feature, source *crs.CRS, name string) error {
 	if err == nil {
 		return nil
 	}
-	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", shorten.Text(name), "the record's coordinate reference system needs a grid file that is not there: "+err.Error(),
+	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", shorten.Text(name), "the record's coordinate reference system needs a grid file that is missing: "+err.Error(),
 		"add the file to geometry.grids.folder, or set geometry.grids.outside: parameters")
 }

@@ -23,7 +23,7 @@ func (s *Session) skip(l *partition.Partition, to int64) {
 		return
 	}
 	s.losses = append(s.losses, retrytopics.Loss{Topic: l.Topic, Partition: l.Partition, From: from, To: to, Records: gone})
-	s.in.Cfg.Logger.Error("records were deleted before they were consumed: retention, or somebody who deletes records",
+	s.in.Cfg.Logger.Error("records were deleted before they were consumed, by retention or by hand",
 		"topic", l.Topic, "partition", l.Partition, "from", from, "to", to, "records", gone)
 }
 
