@@ -146,23 +146,7 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	expect.That(t, gone.Value == nil && gone.Source.Offset == 9, "pointer to nothing: %+v", gone)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID).prints("the payload is gone")
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table").prints("NullPointerException", "boom 7")
-}
-
-// A dry run refuses --topic beside a pipeline file as the change itself does: its command could not be run.
-func TestChange_refuses_topic_beside_a_pipeline_file(t *testing.T) {
-	d := newDesk(t, true)
-	d.foreign()
-	for _, more := range [][]string{nil, {"--execute", "--reason", "x"}} {
-		d.want(cli.ExitUsage, append([]string{"discard", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--all"}, more...)...).says("--topic names a DLQ without a pipeline here")
-	}
-}
-
-// A dialect that the operator names is taken for all letters, and the index is made anew for it.
-func TestForeign_dialect_by_hand(t *testing.T) {
-	d := newDesk(t, false)
-	d.foreign()
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt")
+	// A dialect that the operator names applies to all dead letters, so the index is made anew.
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2").counts(2, `"dialect":"spring"`)
-	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
 }

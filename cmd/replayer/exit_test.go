@@ -66,6 +66,11 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "lost replays have the status replaying"},
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--including-put-back"}, "[lost including-put-back]"},
 		{[]string{"index", "-c", "pipeline.yaml", "--check", "--rebuild"}, "[check rebuild]"},
+		{[]string{"edit", "-c", "pipeline.yaml", "--set", "a"}, "is not an assignment"},
+		{[]string{"edit", "-c", "pipeline.yaml", "--patch", "@absent.json"}, "absent.json"},
+		{[]string{"edit", "-c", "pipeline.yaml", "--set", "a=1", "--execute"}, "--reason"},
+		{[]string{"discard", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--all"}, "--topic names a DLQ without a pipeline here"},
+		{[]string{"discard", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--all", "--execute", "--reason", "x"}, "--topic names a DLQ without a pipeline here"},
 	} {
 		d.want(cli.ExitUsage, c.args...)
 		expect.That(t, strings.Contains(d.err.String(), c.says) && d.out.Len() == 0, "%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
