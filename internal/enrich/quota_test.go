@@ -25,21 +25,6 @@ func newLedger(t *testing.T) (*QuotaLedger, *time.Time) {
 	return NewQuotaLedger(time.Hour, func() time.Time { return now }), &now
 }
 
-func takeTicket(t *testing.T, l *QuotaLedger) QuotaTicket {
-	t.Helper()
-	ticket, wait := l.Take()
-	must.That(t, wait == 0, "has to wait %v", wait)
-	return ticket
-}
-
-func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
-	l, _ := newLedger(t)
-	one, two := takeTicket(t, l), takeTicket(t, l)
-	l.Done(two, QuotaAdvice{Known: true, Remaining: 0, Reset: time.Minute})
-	l.Done(one, QuotaAdvice{Known: true, Remaining: 1, Reset: time.Minute})
-	expect.That(t, l.Wait() == time.Minute, "waits %v", l.Wait())
-}
-
 // S2-2: in whatever order requests and answers arrive, the service never refuses a request that was sent after its first
 // answer.
 func TestQuotaLedger_S2_2_never_over_the_limit(t *testing.T) {

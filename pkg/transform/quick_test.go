@@ -57,14 +57,10 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 	must.That(t, reflect.DeepEqual(got, want), "%q: %+v, want %+v", record, got, want)
 }
 
-// quickLimits returns limits that ordinary records reach.
-func quickLimits() []Limits {
-	return []Limits{{}, {MaxDepth: 5}, {MaxDepth: 6, MaxPositions: 4}, {MaxLiteralBytes: 100}, {MaxNumberBytes: 100, MaxRings: 1}, {MaxDepth: 500, MaxBytes: 400}}
-}
-
+// quickTransformers returns transformers with limits that ordinary records reach.
 func quickTransformers(tb testing.TB) (out []*Transformer) {
 	tb.Helper()
-	for _, limits := range quickLimits() {
+	for _, limits := range []Limits{{}, {MaxDepth: 5}, {MaxDepth: 6, MaxPositions: 4}, {MaxLiteralBytes: 100}, {MaxNumberBytes: 100, MaxRings: 1}, {MaxDepth: 500, MaxBytes: 400}} {
 		out = append(out, mustNew(tb, Config{Limits: limits}))
 	}
 	return out
