@@ -30,7 +30,7 @@ those that a reverse proxy signs in.`,
 	a.dlqFlags.register(cmd)
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8480", "where to listen, as host:port; port 0 is any that is free")
 	cmd.Flags().BoolVar(&f.changes, "allow-changes", false, "let the pages change dead letters: for everyone on this machine, or with --access for the role replay")
-	cmd.Flags().StringVar(&f.access, "access", "", "file that says who may use the console from elsewhere (see docs/console.md)")
+	cmd.Flags().StringVar(&f.access, "access", "", "file that says who may use the console from elsewhere (see docs/console-access.md)")
 	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of instances of the pipeline: the first page shows their circuit breakers")
 	mustComplete(cmd.MarkFlagFilename("access", "yaml", "yml"))
 	return cmd
