@@ -33,7 +33,7 @@ func newRun(signals *signals) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run -c FILE",
-		Short: "Run the pipeline until it is told to stop, or --until-end",
+		Short: "Run the pipeline until it is stopped, or --until-end",
 		Long: `Run the pipeline of a configuration file.
 
 On SIGTERM or Ctrl-C it finishes and commits the records in flight and leaves the group. A second signal exits at once.`,

@@ -26,7 +26,7 @@ func newStatus() *cobra.Command {
 	var f statusFlags
 	cmd := withFile(&cobra.Command{
 		Use:   "status -c FILE",
-		Short: "Show whether the pipeline runs, why not, its lag and what waits",
+		Short: "Show the state, lag and waiting records of the pipeline",
 		Long: `Show the state of the pipeline: whether it is paused, which instances run, the lag of its group, how many
 records wait in the tiers, and which circuits are open.
 

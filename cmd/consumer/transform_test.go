@@ -269,7 +269,7 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 	expect.That(t, code == 4 && strings.Count(stdout, "\n") == 25 && strings.Count(stderr, `"code":"precision_degraded"`) == 75, "cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 }
 
-// S1-8, S4-12: resume prints what had paused the pipeline, when the gates judge again, and how to continue without them.
+// S1-8, S4-12: resume prints what had paused the pipeline, when the gates apply again, and how to continue without them.
 func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	tolerance := config.Tolerance{MinRecords: 100, Window: config.Duration(10 * time.Minute)}

@@ -21,7 +21,7 @@ func (a *app) groups() *cobra.Command {
 	var values bool
 	cmd := &cobra.Command{
 		Use:   "groups",
-		Short: "Group dead letters by what they died of",
+		Short: "Group dead letters by cause",
 		Long: fmt.Sprintf(`Group the dead letters that all given flags select by code, stage and message, with ids and
 numbers removed from the message; behind the message of a wrapper, also by the innermost "Caused by" of
 the stack trace. The largest group comes first. SHARE is the group's dead letters for

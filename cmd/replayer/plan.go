@@ -27,7 +27,7 @@ func (a *app) plan() *cobra.Command {
 	var rewriting rewriteFlags
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Freeze the dead letters of a replay, and what is expected",
+		Short: "Write a replay plan: dead letters with their forecast",
 		Long: `Select dead letters like replayer replay, run today's transform on each, and write the result to a
 file: ids, content hashes, positions and the forecast. Nothing is changed.
 replayer replay --plan FILE puts back exactly these dead letters.`,

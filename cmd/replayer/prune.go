@@ -21,7 +21,7 @@ func (a *app) prune() *cobra.Command {
 	var olderThan string
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove what was resolved long ago (dry run without --execute)",
+		Short: "Delete old resolved dead letters (dry run without --execute)",
 		Long: `Remove dead letters that were reprocessed, discarded, or closed as duplicate or superseded longer ago than
 dead_letters.keep_resolved (30 days): their records leave the DLQ, their states the status topic.
 This cannot be undone. The DLQ of other software is named by --brokers (or --profile) and --topic.

@@ -18,7 +18,7 @@ func (a *app) serve() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Open the web console: look, group, fix and replay",
+		Short: "Open the web console",
 		Long: `Serve the console: groups, a map, single dead letters, replays and the audit trail as pages in a browser, until you stop it.
 The same data is available as JSON, and /api/openapi.json describes it. With --allow-changes the pages also put dead letters back,
 discard, escalate, reopen and edit them, pause and cancel jobs, undo operations, in the name of --actor or of who signed in.

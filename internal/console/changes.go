@@ -208,7 +208,7 @@ func letterCount(n int) string {
 // replay executes a dry run.
 func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if !d.ended() || d.err != nil {
-		return usage("the dry run %s failed; look at it first", d.id)
+		return usage("the dry run %s did not complete; look at it first", d.id)
 	}
 	if err := c.check(d.plan.Changes(false), true); err != nil { // what was sent cannot be undone
 		return err

@@ -26,7 +26,7 @@ func newFreshness(at, now time.Time, offsets map[string]int64) Freshness {
 	return Freshness{At: dlq.TimeText(at), AgeSeconds: age.Seconds(), Offsets: offsets}
 }
 
-// refresher refreshes the index when somebody asks. One refresh at a time serves all waiting requests. It is safe for
+// refresher refreshes the index on request. One refresh at a time serves all waiting requests. It is safe for
 // concurrent use.
 type refresher struct {
 	base           context.Context // of the refreshes: they do not end with the request that started them

@@ -29,7 +29,7 @@ type mask [][]string // members of a path each
 // maskOf returns what is hidden from the sender of a request.
 func (c *Console) maskOf(ctx context.Context) mask { return c.gate.Hides(whoAsks(ctx)) }
 
-// allows refuses questions with which somebody could guess hidden values, and answers that would show them.
+// allows refuses requests that could be used to guess hidden values, and answers that would show them.
 func (m mask) allows(r route, q query) error {
 	if m == nil {
 		return nil

@@ -337,7 +337,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	expect.That(t, !end(9), "failures from the time without gates are still counted")
 	err, n = readAll(c, 100, 4, header.Control{})
 	expect.That(t, err != nil && n >= 20, "the floor is judged from an empty window on; point %d: %v", n, err)
-	expect.That(t, end(1), "they judge again from ten records on")
+	expect.That(t, end(1), "they apply again after ten records")
 	other := newConsumer(t, "pause_on: [http_forbidden]")
 	now = time.Now().UTC()
 	other.orders.take(t.Context(), view(1, off(now, time.Hour)))

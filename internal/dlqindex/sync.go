@@ -82,7 +82,7 @@ type Synced struct {
 // wasEmpty is the reason to fill an index that has nothing of the DLQ.
 const wasEmpty = "it was empty"
 
-// errMoved marks positions that another process has moved. The sync goes on from there.
+// errMoved marks positions that another process has moved. The sync continues from them.
 var errMoved = errors.New("another process moved the index on")
 
 // Sync reads both topics from the stored positions to their present ends. Several processes may sync at once: each record

@@ -82,7 +82,7 @@ func (e *StopError) Error() string {
 		if e.Others > 0 {
 			theirs = fmt.Sprintf(" %d of them are in other software, which reports only failures.", e.Others)
 		}
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d dead letters of %s, and none for %s; is it running?%s",
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d dead letters of %s and has finished none for %s; is it running?%s",
 			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
 	return fmt.Sprintf("stopped: %d of the %d dead letters of %s failed again (%s); the limit is %.4g %% (--max-failed); the rest was not sent",

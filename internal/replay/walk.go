@@ -45,7 +45,7 @@ type walk struct {
 	err   error      // of the reader
 }
 
-// errStopped ends a reader when nobody wants further dead letters.
+// errStopped ends a reader when no further dead letters are needed.
 var errStopped = errors.New("no further dead letter is wanted")
 
 // startWalk starts reading. The caller must call stop.

@@ -11,7 +11,7 @@ const (
 	AlertP2 Alert = "P2"
 	// AlertP3 needs a look within a day: a bad record.
 	AlertP3 Alert = "P3"
-	// AlertP4 alerts nobody; it is in the log.
+	// AlertP4 is only logged.
 	AlertP4 Alert = "P4"
 )
 

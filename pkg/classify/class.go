@@ -38,7 +38,7 @@ func (c Class) level() Level {
 type Level string
 
 const (
-	// LevelRow reaches one record: it goes to the DLQ and the flow goes on.
+	// LevelRow reaches one record: it goes to the DLQ, and processing continues.
 	LevelRow Level = "row"
 	// LevelTransient concerns everything that needs the dependency, for a while.
 	LevelTransient Level = "transient"

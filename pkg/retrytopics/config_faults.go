@@ -38,7 +38,7 @@ func (c Config) validate() error {
 	return errors.Join(append(faults, c.topicFaults()...)...)
 }
 
-// unknowns are what may become of an error that nobody knows.
+// unknowns returns the classes that an unknown error may have.
 func unknowns() []classify.Class { return []classify.Class{classify.RetryBackoff, classify.Permanent} }
 
 func (l Limits) faults() []error {

@@ -25,7 +25,7 @@ func Orders() []Order { return []Order{OrderNone, OrderLatestWins, OrderStrict} 
 type OnDeadLetter string
 
 const (
-	// OnDeadLetterContinue goes on with the next record of the key.
+	// OnDeadLetterContinue continues with the next record of the key.
 	OnDeadLetterContinue OnDeadLetter = "continue"
 	// OnDeadLetterHoldKey lets the key wait until the dead letter has been replayed and is finished.
 	OnDeadLetterHoldKey OnDeadLetter = "hold_key"

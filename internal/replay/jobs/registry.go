@@ -34,7 +34,7 @@ const (
 	lastWrite    = 3 * time.Second
 )
 
-// AtWork describes the holder of the lease, and says if it may have died. It returns "" if nobody holds the lease.
+// AtWork describes the holder of the lease and whether it may have died. It returns "" if the lease is free.
 func (r *Registry) AtWork(l *control.Lease) string {
 	switch {
 	case l == nil || l.Released:
