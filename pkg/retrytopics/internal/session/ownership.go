@@ -253,11 +253,12 @@ func (s *Session) renew() error {
 	return nil
 }
 
-// Settled reports whether the session knows its partitions and has read the memory of each.
+// Settled reports whether the session has started every partition that the group has assigned to it, and has read the
+// memory of each.
 func (s *Session) Settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.hasAssignment || s.rebalanced || s.settling {
+	if !s.hasAssignment || s.rebalanced || s.settling || s.awaitsOffsets() {
 		return false
 	}
 	for _, state := range s.states {
@@ -266,6 +267,22 @@ func (s *Session) Settled() bool {
 		}
 	}
 	return true
+}
+
+// awaitsOffsets reports whether an assigned partition has not been started, because the client still fetches the
+// committed offsets. A turn can come in between. The mutex is held.
+func (s *Session) awaitsOffsets() bool {
+	for topic, partitions := range s.assigned {
+		if _, ours := s.in.TierOf(topic); !ours {
+			continue
+		}
+		for _, p := range partitions {
+			if s.partitions[partition.ID{Topic: topic, Partition: p}] == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // knowsPartitions reports whether the group has assigned partitions to this instance, and they were not lost since.

@@ -55,6 +55,22 @@ func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
 	}
 }
 
+// Between the assignment and the committed offsets, a turn sees no partitions. A bounded run does not end then: their
+// memory may be lost.
+func TestRunUntilEnd_S4_14_endsNotBeforeItsPartitionsBegin(t *testing.T) {
+	t.Parallel()
+	s := unconnected(t, retrytopics.Config{Handler: nothing})
+	clear(s.partitions)
+	clear(s.states)
+	s.onAssignment(map[string][]int32{"in": {0}, "foreign": {3}})
+	s.rebalanced = false // the turn is over
+	expect.That(t, !s.Settled(), "settled before its partition begins")
+	must.Do(t, s.start(partition.ID{Topic: "in", Partition: 0}, schedule.Source, offsets.Commit{Offset: 0}))
+	expect.That(t, !s.Settled(), "settled before the memory is read")
+	s.states[0].Restored = true
+	expect.That(t, s.Settled(), "not settled")
+}
+
 // S4-10: a gap lies between the position and the start of the log, without the offsets that a former owner finished
 // there. It is found once, by a fetch or by housekeeping, and counts when the position passes it.
 func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
