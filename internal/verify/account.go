@@ -123,7 +123,9 @@ func (a *Account) Event(e audit.Event) {
 		return
 	}
 	if e.Pipeline != a.pipeline {
-		a.closedByAnother(from, e.Decision)
+		if e.Part == "" {
+			a.closedByAnother(from, e.Decision)
+		}
 		return
 	}
 	if e.Decision == audit.Lost {
@@ -158,7 +160,7 @@ func (a *Account) Event(e audit.Event) {
 // closedByAnother marks a position that the trail of another pipeline ID closed: that record is in no topic.
 func (a *Account) closedByAnother(from header.Position, decision audit.Decision) {
 	if f := a.fact(from); f != nil && slices.Contains(closings(), decision) {
-		f.flags |= others
+		f.closedElsewhere = true
 	}
 }
 

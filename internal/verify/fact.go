@@ -16,7 +16,8 @@ type fact struct {
 	died        uint8 // events of the trail with its death
 	replayed    uint8 // events of the trail with its replay
 	last        uint8 // the last decision that closed it, see closings
-	_           uint8
+	// closedElsewhere means that the trail of another pipeline ID closed it.
+	closedElsewhere bool
 }
 
 // flag is a set of properties of a position.
@@ -29,7 +30,7 @@ const (
 	rest                             // some of its parts ended before others
 	tried                            // the trail has a failed attempt, so it must have the end too
 	deliveryAudited                  // the trail has its delivery
-	others                           // records or closing events of another pipeline ID name it
+	others                           // records of another pipeline ID name it
 	unread                           // the source's record cannot be read
 )
 

@@ -146,6 +146,8 @@ func (j *judge) hidden(pt *partition, at header.Position, f fact, x *extra) (top
 	switch {
 	case f.has(others):
 		return j.cut.Output, Renamed, true
+	case f.closedElsewhere && !f.has(tried|deliveryAudited) && f.replayed == 0: // else this pipeline took it
+		return j.cut.Audit, Renamed, true
 	case x.doubtful > 0:
 		return j.source, KeyUnknown, true
 	case pt.generation.First > 0 && (f.closed > 0 || f.has(tried|deliveryAudited)):

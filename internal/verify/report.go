@@ -128,7 +128,7 @@ const (
 	Compaction Reason = "compaction" // the topic is compacted
 	Unreadable Reason = "unreadable" // an event of the trail is damaged
 	KeyUnknown Reason = "key"        // the proof of a replay names a key that verify does not have
-	Renamed    Reason = "renamed"    // records of another pipeline id name it
+	Renamed    Reason = "renamed"    // records or the trail of another pipeline ID name it
 	Recreated  Reason = "recreated"  // the source topic was re-created: records that name its positions may mean those of the previous topic
 )
 
@@ -275,7 +275,7 @@ func (g Gone) String() string {
 		Compaction: g.Topic + " is compacted",
 		Unreadable: "an event in " + g.Topic + " cannot be read",
 		KeyUnknown: "replays in " + g.Topic + " are signed with a replay key that is lost or was changed (name the former one too in SWITCHBACK_REPLAY_KEY)",
-		Renamed:    "records of another pipeline.id name them",
+		Renamed:    "records or the audit trail of another pipeline.id name them",
 		Recreated:  g.Topic + " does not tell which source topic it refers to: the source was re-created",
 	}[g.Reason]
 	if g.Records < 0 {
