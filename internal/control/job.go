@@ -104,8 +104,9 @@ type JobCounts struct {
 	Reprocessed  int `json:"reprocessed,omitzero"`  // of the reinjected ones, if the replay waited for the consumer
 	FailedAgain  int `json:"failed_again,omitzero"` // likewise
 
-	// Taken counts the dead letters whose state names this replay, from all its calls. It is 0 until the first report.
-	Taken int `json:"taken,omitzero"`
+	// Taken counts the dead letters whose state names this replay, from all its calls, once the call has Counted them.
+	Taken   int  `json:"taken,omitzero"`
+	Counted bool `json:"counted,omitzero"`
 
 	Watched JobWatch `json:"watched,omitzero"` // by a replay that watches a consumer group
 }

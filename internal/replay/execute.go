@@ -99,6 +99,7 @@ type replaying struct {
 	failed     map[states.Key]int // dead letters that an earlier call of this replay put back and that failed, with their number of replays
 	dlqOffsets map[int32]int64    // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
 	taken      int                // dead letters whose state names this replay
+	counted    bool               // taken is known
 	sent       int                // dead letters of this replay that were put back, as far as the session knows
 }
 
@@ -115,6 +116,7 @@ func (r *replaying) start(ctx context.Context, st *states.Table) (begun bool, er
 	}
 	r.earlier(st)
 	r.taken, _ = st.Taken(r.plan.ID)
+	r.counted = true
 	r.report()
 	r.sessions++
 	if r.sent > 0 {
@@ -158,6 +160,9 @@ func (r *replaying) count(b *batch) {
 	result.Already += b.already
 	for i := range b.staged {
 		d := &b.staged[i]
+		if d.Prev.ReplayID != r.plan.ID { // else an earlier call took it, and it failed
+			r.taken++
+		}
 		if !d.Sends {
 			continue
 		}
@@ -167,7 +172,6 @@ func (r *replaying) count(b *batch) {
 		}
 	}
 	r.sent += b.sends
-	r.taken += len(b.staged)
 	r.wave.sent += b.sends
 	if r.options.OnSkip != nil {
 		for _, skip := range b.skips {
@@ -182,7 +186,7 @@ func (r *replaying) count(b *batch) {
 
 // counts has outcomes only as far as the replay waited for them.
 func (r *replaying) counts() control.JobCounts {
-	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number, Taken: r.taken}
+	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number, Taken: r.taken, Counted: r.counted}
 	if r.outcomes != nil {
 		c.Reprocessed, c.FailedAgain = r.outcomes.Counts.Reprocessed, r.outcomes.Counts.FailedAgain
 	}

@@ -101,7 +101,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	must.Do(t, <-ended)
 	w.allReprocessed(5)
 	j = w.job("r1")
-	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5, Taken: 5}
+	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5, Taken: 5, Counted: true}
 	expect.That(t, j.State == control.JobDone && j.JobCounts == want && j.Kind == control.JobReplay && j.By == "ana" && j.Reason == "AREA mapped" && j.Why == "", "%+v", j)
 	_, err = w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
 	refused, is := errors.AsType[*jobs.OrderError](err)
@@ -279,4 +279,18 @@ func TestJobState_S4_6_atTheEnd(t *testing.T) {
 	} {
 		expect.Equal(t, jobStateEnded(c.err, c.counts), c.want, c.name)
 	}
+}
+
+// What failed again and is put back once more is one dead letter that the replay took, not two.
+func TestJob_S4_6_countsWhatItTakesAgainOnce(t *testing.T) {
+	w := parallel(t)
+	w.dieMany(3)
+	s, p := w.planned()
+	w.execute(s, p)
+	for _, id := range []string{"letter-0", "letter-1", "letter-2"} {
+		w.ends(id, deadletters.Pending)
+	}
+	w.execute(w.service(), p)
+	j := w.job(p.ID)
+	expect.That(t, j.Done == 3 && j.Taken == 3 && j.Again, "%+v", j)
 }

@@ -89,11 +89,12 @@ func (r *Registry) died(j *control.Job, taken Taken) {
 	}
 }
 
-// withUnreported returns the counts of a replay with the dead letters that it took after its last report. Before the
-// first report of a later call they are unknown, since the states do not tell the calls apart.
+// withUnreported returns the counts of a replay with the dead letters that it took after its last report. Before a later
+// call has counted those of the earlier ones they are unknown, since the states do not tell the calls apart. Neither do
+// they tell that a dead letter that had failed again was taken once more: after the last report it counts as not reached.
 func withUnreported(j control.Job, taken Taken) control.JobCounts {
 	c := j.JobCounts
-	if j.Again && c.Taken == 0 {
+	if j.Again && !c.Counted {
 		return c
 	}
 	all, duplicates := taken(j.ID)
