@@ -148,12 +148,21 @@ func (m *Mapping) claim(ctx context.Context, keys partKeys, i int, f *transform.
 }
 
 // one maps one feature. A feature that the mapping filters out has no output.
-func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys) (id retrytopics.Identity, err error) {
-	f, content := c.Features[i], idempotency.Of(c.contents[i]).String()
-	if f == nil {
+func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys) (retrytopics.Identity, error) {
+	content := idempotency.Of(c.contents[i]).String()
+	if c.Features[i] == nil {
 		return retrytopics.Identity{ContentHash: content}, c.Faults[i]
 	}
-	id = retrytopics.Identity{FeatureID: p.featureID(f), BBox: f.BBoxString(), ContentHash: content}
+	id, err := p.mapOne(ctx, c, i, content, keys)
+	if err != nil {
+		id = p.named(id, c.Features[i])
+	}
+	return id, err
+}
+
+func (p *Pipeline) mapOne(ctx context.Context, c *collection, i int, content string, keys partKeys) (id retrytopics.Identity, err error) {
+	f := c.Features[i]
+	id = retrytopics.Identity{FeatureID: f.IDString(), BBox: f.BBoxString(), ContentHash: content}
 	if id.Marks, err = p.governance.Marks(c.record.Headers, c.record.Control, f); err != nil && c.separate {
 		return id, err
 	}
@@ -214,7 +223,7 @@ func (p *Pipeline) reportOutputs(ctx context.Context, c *collection, from, to in
 		return p.reportOutputs(ctx, c, middle, to)
 	}
 	part := c.parts[from]
-	if err := p.fails(ctx, c, part.index, part.identity, inPart(part.index, err)); err != nil {
+	if err := p.fails(ctx, c, part.index, p.named(part.identity, c.Features[part.index]), inPart(part.index, err)); err != nil {
 		return err
 	}
 	c.outputs[from] = nil

@@ -89,12 +89,12 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 	case content.Delete:
 		return retrytopics.Identity{FeatureID: content.FeatureID, ContentHash: idempotency.Of(key, nil).String()}
 	case len(content.Features) == 1 && content.Features[0] != nil: // a part that is a dead letter
-		return m.identity(content.Features[0])
+		return m.named(m.identity(content.Features[0]), content.Features[0])
 	case content.Features != nil:
 		c, _ := m.collection(&retrytopics.Record{Control: &header.Control{}, Value: value}, &content) // its faults are reported when it is read
 		return retrytopics.Identity{ContentHash: hashOf(c.contents).String()}
 	}
-	return m.identity(content.Feature)
+	return m.named(m.identity(content.Feature), content.Feature)
 }
 
 // unread returns the identity of a record that was not read: its bytes are its content.
@@ -104,19 +104,19 @@ func unread(key, value []byte) retrytopics.Identity {
 
 func (m *Mapping) identity(source *transform.Feature) retrytopics.Identity {
 	return retrytopics.Identity{
-		FeatureID:   m.featureID(source),
+		FeatureID:   source.IDString(),
 		BBox:        source.BBoxString(),
 		ContentHash: m.contentHash(source).String(),
 	}
 }
 
-// featureID returns the source's ID, or else the ID that the mapping makes of it, so that a feature that fails can be
-// found by it.
-func (m *Mapping) featureID(source *transform.Feature) string {
-	if id := source.IDString(); id != "" {
-		return id
+// named returns an identity with the ID that the mapping makes, if the source has none, so that a feature that fails can
+// be found by it.
+func (m *Mapping) named(id retrytopics.Identity, source *transform.Feature) retrytopics.Identity {
+	if id.FeatureID == "" {
+		id.FeatureID = m.transformer.TargetID(source)
 	}
-	return m.transformer.TargetID(source)
+	return id
 }
 
 // maxContent is the largest buffer for contents that is kept between two features.

@@ -141,7 +141,13 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if content.Features != nil {
 		return p.split(ctx, r, &content, marks, denied)
 	}
-	source := content.Feature
+	result, err := p.feature(ctx, r, content.Feature, marks, denied)
+	result.Identity = p.named(result.Identity, content.Feature)
+	return result, err
+}
+
+// feature maps a record with one feature. denied is why governance stops it, if it does.
+func (p *Pipeline) feature(ctx context.Context, r *retrytopics.Record, source *transform.Feature, marks retrytopics.Marks, denied error) (retrytopics.Result, error) {
 	id := p.identity(source)
 	id.Marks = marks
 	if denied != nil {
