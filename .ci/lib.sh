@@ -17,29 +17,34 @@ as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
 # Compiled packages do not name the folder they were built in, so that every clone uses the same ones. Without this a run adds
 # gigabytes to the build cache.
-export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
+GOFLAGS="$(go env GOFLAGS) -trimpath"
+export GOFLAGS
 
 # What a run writes at most, with an empty build cache.
 readonly ROOM_GB=12
 
 # room sees to it that the disk has space for a run. A full disk ends a run at any place, with an error that does not say so.
 room() {
-  local folder
-  for folder in "$OUT" "$(go env GOCACHE)"; do
-    if [ "$(free_gb "$folder")" -ge "$ROOM_GB" ]; then continue; fi
-    echo "$(free_gb "$folder") GB are free in $folder, of $ROOM_GB: deleting the Go build cache"
-    go clean -cache
-    if [ "$(free_gb "$folder")" -lt "$ROOM_GB" ]; then
-      echo "only $(free_gb "$folder") GB are free in $folder; a run needs $ROOM_GB"
+  local folder free
+  for folder in "$(go env GOCACHE)" "$OUT"; do
+    free="$(free_gb "$folder")"
+    if [ "$free" -lt "$ROOM_GB" ] && [ "$folder" != "$OUT" ]; then
+      echo "$free GB are free in $folder, of $ROOM_GB: deleting the Go build cache, which is there"
+      go clean -cache
+      free="$(free_gb "$folder")"
+    fi
+    if [ "$free" -lt "$ROOM_GB" ]; then
+      echo "only $free GB are free in $folder; a run needs $ROOM_GB"
       return 1
     fi
   done
-  note "free on disk: $(free_gb "$OUT") GB"
+  note "free on disk: $free GB"
 }
 
+# free_gb FOLDER prints the gigabytes that are free there. df -P is in POSIX.
 free_gb() {
   mkdir -p "$1"
-  df --output=avail -BG "$1" | tail -n 1 | tr -dc 0-9
+  df -Pk "$1" | awk 'NR == 2 { print int($4 / 1048576); found = 1 } END { exit !found }'
 }
 
 # debian PACKAGE... installs Debian packages, or says which ones are missing on another system.
@@ -99,13 +104,19 @@ console_packages() {
 
 # site_tools installs what builds the site of the documentation, pinned by hashes, once per list.
 site_tools() {
-  SITE_TOOLS="$TOOLS_DIR/site-$(sha256sum docs/site/requirements.txt | cut -c 1-12)"
-  if [ -e "$SITE_TOOLS/.complete" ]; then return; fi
+  SITE_TOOLS="$TOOLS_DIR/site-$( (python3 -V && cat docs/site/requirements.txt) | sha256sum | cut -c 1-12)"
+  exec 8>"$TOOLS_DIR/.site.lock"
+  flock 8 # another run may install them now
+  if [ -e "$SITE_TOOLS/.complete" ]; then
+    exec 8>&-
+    return
+  fi
   echo "installing $(grep -c == docs/site/requirements.txt) Python packages for the site"
   if ! python3 -c 'import ensurepip' 2>/dev/null; then debian python3-venv; fi
   python3 -m venv --clear "$SITE_TOOLS"
   "$SITE_TOOLS/bin/pip" install --quiet --disable-pip-version-check --require-hashes --requirement docs/site/requirements.txt
   touch "$SITE_TOOLS/.complete"
+  exec 8>&-
 }
 
 # go_tool NAME VERSION PACKAGE installs a Go program once per version.
