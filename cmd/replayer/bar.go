@@ -85,7 +85,7 @@ func watchedText(w *replay.Watched) string {
 	case w.Group == "" || w.Behind == 0:
 		return fmt.Sprintf("waiting %s more to see whether any fails again", w.Grace.Round(time.Second))
 	case w.Behind < 0:
-		return "reading the committed offsets of group " + w.Group + " has come"
+		return "reading the committed offsets of group " + w.Group
 	default:
 		return fmt.Sprintf("group %s has %d offsets before it", w.Group, w.Behind)
 	}
