@@ -264,12 +264,12 @@ func (a *Shared) undone(ctx context.Context, event *retrytopics.Event) bool {
 	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
 		return false
 	}
-	deferred := a.PausedFor() != ""
+	paused := a.PausedFor() != ""
 	for _, dead := range event.Dead {
 		a.cfg.Hooks.OnFailure(dead)
 	}
 	if event.Failure != nil {
 		a.cfg.Hooks.OnFailure(event)
 	}
-	return deferred || a.PausedFor() != ""
+	return paused || a.PausedFor() != ""
 }
