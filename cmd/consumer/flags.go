@@ -20,8 +20,7 @@ const fileArgument = "pipeline-file"
 // configFlag adds the pipeline file to cmd, as a flag and as an argument.
 func configFlag(cmd *cobra.Command, file *string) {
 	cmd.Annotations = map[string]string{fileArgument: ""}
-	configFlagOnly(cmd, file)
-	cmd.Flags().Lookup("config").Usage = cli.PipelineFileUsage
+	registerConfig(cmd, file, cli.PipelineFileUsage)
 }
 
 // fileRun is the work of a command on a pipeline file.
@@ -43,7 +42,11 @@ func withFile(cmd *cobra.Command, run fileRun) *cobra.Command {
 
 // configFlagOnly adds the pipeline file to cmd as a flag. An argument of cmd would be taken for something else.
 func configFlagOnly(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVarP(file, "config", "c", "", cli.PipelineFlagUsage)
+	registerConfig(cmd, file, cli.PipelineFlagUsage)
+}
+
+func registerConfig(cmd *cobra.Command, file *string, usage string) {
+	cmd.Flags().StringVarP(file, "config", "c", "", usage)
 	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
 		panic(err) // the flag was made one line above
 	}
