@@ -146,7 +146,7 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	expect.That(t, gone.Value == nil && gone.Source.Offset == 9, "pointer to nothing: %+v", gone)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID).prints("the payload is gone")
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table").prints("NullPointerException", "boom 7")
-	// A dialect that the operator names applies to all dead letters, so the index is made anew.
+	// A dialect that the operator names applies to all dead letters, so the index is rebuilt.
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2").counts(2, `"dialect":"spring"`)
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
 }

@@ -112,7 +112,7 @@ func (w *world) fetched(topic string) func() map[int32]int64 {
 }
 
 // How one replay is comes from what was read before and from what came since. A permission that is lost in between is named, and a topic
-// that is made anew is read from its start, however long it is by then.
+// that is re-created is read from its start, however long it is by then.
 func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(6)
