@@ -102,10 +102,10 @@ pipeline:
 	for _, want := range []string{
 		"HTTP 500 | http_server_error | retry_backoff | server | P2 | 3 attempts, after 2s–3s, 8s–9s",
 		"HTTP 501, 505–599 | http_server_error | permanent | server | P2 | dead letter",
-		"no space left on the device, or none of the quota (ENOSPC, EDQUOT); SQLSTATE 53100 (disk full); SQLSTATE 53400 (a configured limit, such as temp_file_limit) | disk_full | permanent | environment | P1 | pauses the pipeline; the record stays where it is",
+		"no space left on the device, or the quota is used up (ENOSPC, EDQUOT); SQLSTATE 53100 (disk full); SQLSTATE 53400 (a configured limit, such as temp_file_limit) | disk_full | permanent | environment | P1 | pauses the pipeline; the record stays where it is",
 		"HTTP 503 | http_unavailable | permanent | server | P2 | dead letter",
 		"too many open files, no buffers, a device that fails (EMFILE, ENFILE, ENOBUFS, EIO); SQLSTATE 58030 (input or output failed) | io_failed | retry_backoff | io | P1 | 2 attempts, after 2s–3s; then it pauses the pipeline; the record stays where it is",
-		"the system has no memory (ENOMEM); SQLSTATE 53200 (out of memory) | out_of_memory | retry_backoff | memory | P1 | 2 attempts, after 2s–3s",
+		"the system is out of memory (ENOMEM); SQLSTATE 53200 (out of memory) | out_of_memory | retry_backoff | memory | P1 | 2 attempts, after 2s–3s",
 		"HTTP 409 | http_client_error | retry_backoff | conflict | P3 | 3 attempts, after 2s, 2s",
 		"HTTP 429 | http_too_many_requests | retry_after | rate_limit | P2 | 3 attempts, after 2s–3s, 8s–9s",
 		"a certificate that is not trusted, a TLS alert, a server that does not speak TLS | tls | retry_backoff | network | P2 | 3 attempts, after 2s–3s, 8s–9s",

@@ -7,7 +7,7 @@ type Alert string
 const (
 	// AlertP1 pages a person now: credentials, a structure that does not fit, a full disk, a rule about the data's use.
 	AlertP1 Alert = "P1"
-	// AlertP2 needs a look within an hour: all attempts are used up, or a program is at fault.
+	// AlertP2 needs a look within an hour: all attempts are used up, or a program is faulty.
 	AlertP2 Alert = "P2"
 	// AlertP3 needs a look within a day: a bad record.
 	AlertP3 Alert = "P3"

@@ -9,11 +9,11 @@ type Category string
 const (
 	CategoryNetwork   Category = "network"    // no connection, or a broken one: refused, reset, unreachable, no such name
 	CategoryTimeout   Category = "timeout"    // no answer in time
-	CategoryServer    Category = "server"     // a service that answers that it cannot now: 5xx, or a page that is no answer
+	CategoryServer    Category = "server"     // a service that reports that it is unavailable: 5xx, or an HTML page in place of an answer
 	CategoryRateLimit Category = "rate_limit" // a service that asks to wait: 429
 	CategoryRegistry  Category = "registry"   // the schema registry
-	CategoryDatabase  Category = "database"   // a database that is starting, stopping, full of sessions or gone
-	CategoryConflict  Category = "conflict"   // deadlock or serialization failure: the other side went on
+	CategoryDatabase  Category = "database"   // a database that is starting, stopping, unreachable or out of sessions
+	CategoryConflict  Category = "conflict"   // deadlock or serialization failure: the other transaction won
 	CategoryBroker    Category = "broker"     // Kafka itself: no leader, not enough replicas, a coordinator that moves
 	CategoryMemory    Category = "memory"     // too little memory: retried once, alone
 	CategoryIO        Category = "io"         // the operating system: too many open files, a failing read
@@ -28,7 +28,7 @@ const (
 	CategoryAccess      Category = "access"      // credentials, permissions, certificates
 	CategoryRequest     Category = "request"     // the request is wrong, or its target does not exist
 	CategoryEnvironment Category = "environment" // the machine: disk full
-	CategoryDefect      Category = "defect"      // a fault of a program: a panic, an unknown error
+	CategoryDefect      Category = "defect"      // a bug: a panic, an unknown error
 )
 
 // Categories lists every category, those of transient failures first.

@@ -4,13 +4,14 @@ package classify
 type Class string
 
 const (
-	// RetryNow asks for another attempt at once: a deadlock is gone as soon as one side gave way.
+	// RetryNow asks for another attempt at once: a deadlock ends as soon as one transaction is rolled back.
 	RetryNow Class = "retry_now"
 	// RetryBackoff asks for another attempt after the policy's delay.
 	RetryBackoff Class = "retry_backoff"
 	// RetryAfter asks for another attempt after the delay that the other side named, or the policy's if it named none.
 	RetryAfter Class = "retry_after"
-	// Permanent failures do not pass by themselves, and are not this record's fault. Every unknown error is Permanent.
+	// Permanent failures do not resolve on their own, and this record is not their cause. Every unknown error is
+	// Permanent.
 	Permanent Class = "permanent"
 	// Row means that only this record is bad.
 	Row Class = "row"

@@ -67,7 +67,7 @@ func New(o Options) *Classifier {
 		c.entries[e.Code] = e
 	}
 	for _, status := range retryable {
-		if !slices.Contains(o.TerminalStatus, status) { // the default terminal list gives way
+		if !slices.Contains(o.TerminalStatus, status) { // the caller's retryable statuses override the default terminal list
 			c.retryable = append(c.retryable, status)
 		}
 	}
@@ -101,9 +101,9 @@ func (c *Classifier) Of(err error) Failure {
 	return f
 }
 
-// applyStatusLists changes the class of an HTTP answer by the lists of statuses, and sets the delay that it named. 429 and
-// 503 stay apart (S2-3): one says when to come back, the other that something is down. The lists do not apply to a
-// successful status that counts as a failure.
+// applyStatusLists changes the class of an HTTP answer by the lists of statuses, and sets the delay that it named.
+// 429 and 503 remain distinct (S2-3): 429 states when to try again, 503 reports an outage. The lists do not apply to
+// a successful status that counts as a failure.
 func (c *Classifier) applyStatusLists(f *Failure) {
 	var answer *HTTPError
 	if f.Code == CodePanic || !errors.As(f.Err, &answer) || f.Code != statusCode(answer.Status) {

@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// coded stands for errors of other packages.
+// coded imitates errors of other packages.
 type coded struct {
 	code  classify.Code
 	stage classify.Stage
@@ -31,7 +31,7 @@ func (c coded) Unwrap() error                { return c.cause }
 func (c coded) FailureCode() classify.Code   { return c.code }
 func (c coded) FailureStage() classify.Stage { return c.stage }
 
-// sqlError stands for errors of PostgreSQL drivers.
+// sqlError imitates errors of PostgreSQL drivers.
 type sqlError string
 
 func (e sqlError) Error() string    { return "sql" }
@@ -168,7 +168,7 @@ func TestWithClass(t *testing.T) {
 	expect.That(t, f.Class == classify.Row && f.Code == classify.CodeHTTPUnavailable, "a mark must win over the table: %+v", f)
 	expect.Equal(t, classify.Of(classify.WithClass("maybe", quota)).Class, classify.Permanent, "a class outside the list must not count")
 	stopped := classify.WithClass(classify.Permanent, &classify.HTTPError{Status: 429, RetryAfter: time.Minute})
-	expect.Equal(t, classify.Of(stopped).RetryAfter, 0, "what is not tried again needs no delay retry after")
+	expect.Equal(t, classify.Of(stopped).RetryAfter, 0, "a failure that is not retried has a retry-after delay")
 }
 
 // coherent checks what must hold for every failure.
@@ -217,7 +217,7 @@ func TestPossible_S4_10_hasWhatFailuresHave(t *testing.T) {
 		}
 	}
 	n, plain := len(possible), len(classify.Taxonomy())
-	expect.That(t, n <= plain+20, "%d are foreseen, of a table of %d: each is a time series", n, plain)
+	expect.That(t, n <= plain+20, "%d combinations are known in advance, of a table of %d: each is a time series", n, plain)
 	got := (classify.Options{}).Possible()
 	expect.That(t, slices.Equal(got, classify.Taxonomy()), "without options it is the taxonomy, got %d of %d", len(got), len(classify.Taxonomy()))
 }
@@ -254,7 +254,7 @@ func TestRules_come_first(t *testing.T) {
 		expect.That(t, f.Class == r.class && f.Category == r.category && f.Alert == r.alert, "%v: %s %s %s, want %s %s %s", r.name, f.Class, f.Category, f.Alert, r.class, r.category, r.alert)
 		coherent(t, f)
 	}
-	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503, RetryAfter: time.Minute}).RetryAfter, 0, "what a rule makes permanent has a delay of retry after")
+	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503, RetryAfter: time.Minute}).RetryAfter, 0, "a failure that a rule makes permanent has a retry-after delay")
 }
 
 func TestRule_Fault(t *testing.T) {
@@ -268,12 +268,12 @@ func TestRule_Fault(t *testing.T) {
 		{"good", classify.Rule{Status: 409, Class: again}, false, ""},
 		{"a token that is renewed", classify.Rule{Status: 401, Class: again}, false, ""},
 		{"never again is always allowed", classify.Rule{Code: classify.CodeNotJSON, Class: classify.Permanent}, false, ""},
-		{"names nothing", classify.Rule{Stage: classify.StageEnrich, Class: again}, false, "names no failure"},
+		{"matches nothing", classify.Rule{Stage: classify.StageEnrich, Class: again}, false, "matches no failure"},
 		{"no class", classify.Rule{Status: 409}, false, `class "" is none of`},
 		{"S3-6 retrying validation failures", classify.Rule{Code: classify.CodeMissingRequired, Class: again}, true, "failed validation"},
 		{"S3-6 retrying validation failures of the database", classify.Rule{SQLState: "23", Class: again}, true, "db_constraint"},
-		{"S3-6 retrying validation failures of a service", classify.Rule{Status: 422, Class: again}, true, "422 says"},
-		{"S3-6 retrying schema failures", classify.Rule{Code: classify.CodeSchemaMismatch, Class: again}, true, "a structure"},
+		{"S3-6 retrying validation failures of a service", classify.Rule{Status: 422, Class: again}, true, "422 means"},
+		{"S3-6 retrying schema failures", classify.Rule{Code: classify.CodeSchemaMismatch, Class: again}, true, "two structures"},
 		{"S3-6 retrying schema failures of the database", classify.Rule{SQLState: "42P01", Class: again}, true, "db_schema"},
 		{"S3-6 a class of SQLSTATEs with schema failures in it", classify.Rule{SQLState: "42", Class: again}, true, "db_schema"},
 		{"an SQLSTATE that the table does not have", classify.Rule{SQLState: "72000", Class: again}, false, ""},
@@ -283,7 +283,7 @@ func TestRule_Fault(t *testing.T) {
 		{"S3-6 ignoring Retry-After", classify.Rule{Status: 429, Class: classify.RetryNow}, true, "Retry-After"},
 		{"S3-6 ignoring Retry-After by code", classify.Rule{Code: classify.CodeHTTPUnavailable, Class: classify.RetryNow}, true, "Retry-After"},
 		{"S1-9 retrying local computation", classify.Rule{Code: classify.CodeTimeout, Stage: classify.StageTransform, Class: again}, true, "S1-9"},
-		{"S4-2 retrying the unknown", classify.Rule{Code: classify.CodeUnknown, Class: again}, true, "unknown error"},
+		{"S4-2 retrying unknown errors", classify.Rule{Code: classify.CodeUnknown, Class: again}, true, "unknown error"},
 		{"a category that never passes", classify.Rule{Status: 409, Class: again, Category: classify.CategoryDefect}, true, "unknown error"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestRule_Fault(t *testing.T) {
 // Every category that is never retried gives a reason, and no other does.
 func TestNeverRetried_S3_6_gives_a_reason(t *testing.T) {
 	for _, c := range classify.Categories() {
-		without := strings.Contains(classify.NeverRetried(c), "is no category")
+		without := strings.Contains(classify.NeverRetried(c), "is not a category")
 		expect.That(t, without == c.Retried(), "%s: %s", c, classify.NeverRetried(c))
 	}
 }

@@ -24,8 +24,8 @@ func codeOfStatus(err error) Code {
 	return CodeUnknown
 }
 
-// timedOut tells whether err or anything it wraps says of itself that it is a timeout, as a net.Error does. errors.As
-// would ask the outermost one only, and a url.Error around a wrapped timeout says no.
+// timedOut reports whether err or any error that it wraps calls itself a timeout, as a net.Error does. errors.As
+// would ask the outermost one only, and a url.Error around a wrapped timeout denies it.
 //
 //nolint:errorlint // this walks the chain itself
 func timedOut(err error) bool {

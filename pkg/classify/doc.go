@@ -5,7 +5,7 @@
 // message. table.go maps conditions to codes, with the numbers of sqlstate.go and kafka.go. taxonomy.go maps each code
 // to its class, level, category and alert tier. [Class], [Level], [Code], [Category], [Alert] and [Stage] are closed
 // lists. A user's [Rule] comes before the table. An error without a row in the table is permanent (S4-2): a retried
-// unknown error would hide from the person who must see it. Options.Unknown changes that for programs that know their
+// unknown error would stay hidden from the person who must fix it. Options.Unknown changes that for programs that know their
 // errors less well.
 //
 //	Class          what the loop does                            Level

@@ -56,8 +56,8 @@ func TestExchange_S2_5_travels_with_the_error(t *testing.T) {
 			fmt.Errorf("enrich: %w", classify.WithRequest(place, web)), &classify.Request{Step: "place", Provider: "main", TookMS: 31, Method: "GET", URL: "https://h/place"},
 			&classify.Response{Status: 503, RetryAfter: "Wed, 21 Oct 2026 07:28:00 GMT", RequestID: "7f3a", ContentType: "text/plain", Body: "down"},
 		},
-		"a wait that nobody wrote down":              {&classify.HTTPError{Status: 429, RetryAfter: 1500 * time.Millisecond}, nil, &classify.Response{Status: 429, RetryAfter: "2"}},
-		"an answer that is no failure by its status": {classify.WithStage(classify.StageEnrich, classify.WithResponse(html, io.ErrUnexpectedEOF)), nil, &html},
+		"a wait that nobody wrote down":           {&classify.HTTPError{Status: 429, RetryAfter: 1500 * time.Millisecond}, nil, &classify.Response{Status: 429, RetryAfter: "2"}},
+		"an answer whose status is not a failure": {classify.WithStage(classify.StageEnrich, classify.WithResponse(html, io.ErrUnexpectedEOF)), nil, &html},
 		"SQLSTATE":    {classify.WithRequest(place, fmt.Errorf("database: %w", stateError("58030"))), &place, &classify.Response{SQLState: "58030"}},
 		"Kafka":       {numberError(10), nil, &classify.Response{KafkaError: 10}},
 		"no answer":   {classify.WithRequest(place, context.DeadlineExceeded), &place, nil},
@@ -69,7 +69,7 @@ func TestExchange_S2_5_travels_with_the_error(t *testing.T) {
 			t.Errorf("%v: response %+v, want %+v", name, got, c.response)
 		}
 	}
-	expect.That(t, classify.WithRequest(place, nil) == nil && classify.WithResponse(html, nil) == nil, "a nil error became one")
+	expect.That(t, classify.WithRequest(place, nil) == nil && classify.WithResponse(html, nil) == nil, "a nil error became non-nil")
 }
 
 func TestExchange_marks_change_neither_class_nor_message(t *testing.T) {

@@ -51,7 +51,7 @@ func (r Rule) Fault() error {
 	codes := r.codes()
 	switch {
 	case r.Code == "" && r.Status == 0 && r.SQLState == "" && r.Kafka == 0:
-		return errors.New("names no failure: say code, status, sqlstate or kafka; stage alone would take in every kind of failure there")
+		return errors.New("matches no failure: set code, status, sqlstate or kafka; stage alone would match every failure in that stage")
 	case r.SQLState != "" && (len(r.SQLState) < 2 || len(r.SQLState) > 5):
 		return fmt.Errorf("sqlstate %q: write the five characters, or the two of a class", r.SQLState)
 	case r.Code != "" && categoryIn(r.Code) == "":
@@ -138,11 +138,11 @@ func unforgiving() []Category {
 func ForbiddenStatus(status int) string {
 	switch status {
 	case 400:
-		return "400 says that the request itself failed validation; it is as wrong at the next attempt"
+		return "400 means that the request itself failed validation; the next attempt would fail too"
 	case 422:
-		return "422 says that the content failed validation; it is as wrong at the next attempt"
+		return "422 means that the content failed validation; the next attempt would fail too"
 	case 451:
-		return "451 says that the law forbids it; that is not to be tried until it gives way"
+		return "451 means that the law forbids access; another attempt does not change that"
 	}
 	return ""
 }
@@ -151,20 +151,20 @@ func ForbiddenStatus(status int) string {
 func NeverRetried(c Category) string {
 	switch c {
 	case CategoryValidation:
-		return "a record that failed validation is as bad at the next attempt; only a fix and a replay help"
+		return "a record that failed validation fails again at the next attempt; only a fix and a replay help"
 	case CategorySchema:
-		return "a structure that does not fit will not fit at the next attempt; one of the two must be changed"
+		return "two structures that do not match will not match at the next attempt; one of them must be changed"
 	case CategoryGovernance:
-		return "a rule about who may use the data is not to be tried until it gives way; a person decides"
+		return "another attempt does not change a rule about who may use the data; a person decides"
 	case CategoryAccess:
-		return "credentials and permissions do not fix themselves, and trying on may lock the account"
+		return "credentials and permissions do not fix themselves, and further attempts may lock the account"
 	case CategoryRequest:
-		return "a wrong request is as wrong at the next attempt"
+		return "a wrong request fails again at the next attempt"
 	case CategoryEnvironment:
-		return "a full disk does not empty itself, and trying on fills it further"
+		return "a full disk does not empty itself, and further attempts fill it more"
 	case CategoryDefect:
-		return "an unknown error that is tried again hides from the person who must see it"
+		return "an unknown error that is retried stays hidden from the person who must fix it"
 	default:
-		return string(c) + " is no category of what never passes"
+		return string(c) + " is not a category of permanent failures"
 	}
 }

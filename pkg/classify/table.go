@@ -51,8 +51,8 @@ type condition struct {
 // typed lists the conditions about types and values, in order.
 func typed() []condition {
 	return []condition{
-		{CodeDiskFull, "no space left on the device, or none of the quota (ENOSPC, EDQUOT)", isErrno(syscall.ENOSPC, syscall.EDQUOT)},
-		{CodeOutOfMemory, "the system has no memory (ENOMEM)", isErrno(syscall.ENOMEM)},
+		{CodeDiskFull, "no space left on the device, or the quota is used up (ENOSPC, EDQUOT)", isErrno(syscall.ENOSPC, syscall.EDQUOT)},
+		{CodeOutOfMemory, "the system is out of memory (ENOMEM)", isErrno(syscall.ENOMEM)},
 		{CodeIOFailed, "too many open files, no buffers, a device that fails (EMFILE, ENFILE, ENOBUFS, EIO)", isErrno(syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EIO)},
 		{CodeDNS, "a name that is not found, or a name server without an answer", is[*net.DNSError]},
 		{CodeTimeout, "a deadline that passed, and every error that calls itself a timeout", isTimeout},
@@ -61,7 +61,7 @@ func typed() []condition {
 		{CodeConnectionReset, "an answer that ends too early, or does not begin", isCut},
 		{CodeTLS, "a certificate that is not trusted, a TLS alert, a server that does not speak TLS", isTLS},
 		{CodePermissionDenied, "a file that may not be read or written (EACCES, EPERM)", isErrno(fs.ErrPermission)},
-		{CodeUnknown, "an address of ours that is malformed", is[*net.AddrError]},
+		{CodeUnknown, "a malformed address in the configuration", is[*net.AddrError]},
 		{CodeNetwork, "unreachable, or another failure of a socket", isNetwork},
 	}
 }

@@ -34,17 +34,17 @@ func recordEntries() []Entry {
 		{CodeBatchUnreadable, Row, LevelRow, CategoryValidation, AlertP2, "the batch that holds the record cannot be decompressed"},
 		{CodeLimitExceeded, Row, LevelRow, CategoryValidation, AlertP3, "more positions, members or bytes than the limit"},
 		{CodeMalformedHeader, Row, LevelRow, CategoryValidation, AlertP2, "a control header that cannot be read"},
-		{CodeEnvelopeMalformed, Row, LevelRow, CategoryValidation, AlertP3, "CloudEvents, Debezium or a content type that is none"},
-		{CodeAvroDecode, Row, LevelRow, CategorySchema, AlertP3, "the bytes are not what their Avro schema says"},
+		{CodeEnvelopeMalformed, Row, LevelRow, CategoryValidation, AlertP3, "an invalid CloudEvents or Debezium envelope, or an unknown content type"},
+		{CodeAvroDecode, Row, LevelRow, CategorySchema, AlertP3, "the bytes do not match their Avro schema"},
 		// A replica of the registry may not have it yet. A schema that cannot be used, or a fingerprint that the
 		// configuration does not list, is marked as a row failure where it is found.
-		{CodeSchemaUnknown, RetryBackoff, LevelTransient, CategoryRegistry, AlertP3, "the registry has no schema of this id yet; a failure of the row where it is not to come: a schema that cannot be used, a fingerprint that is not configured"},
+		{CodeSchemaUnknown, RetryBackoff, LevelTransient, CategoryRegistry, AlertP3, "the registry has no schema with this ID yet; a row failure if waiting does not help: an unusable schema, a fingerprint that is not configured"},
 		{CodeWKBMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKB or EWKB that cannot be read"},
 		{CodeWKTMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKT or EWKT that cannot be read"},
-		{CodeUnsupportedGeometry, Row, LevelRow, CategoryValidation, AlertP3, "a curve, a solid: no geometry of GeoJSON"},
+		{CodeUnsupportedGeometry, Row, LevelRow, CategoryValidation, AlertP3, "a curve or a solid: not a GeoJSON geometry"},
 		{CodeMemberCase, Row, LevelRow, CategoryValidation, AlertP3, "a member of GeoJSON in another case (`TYPE`)"},
 		{CodeNullOrdinate, Row, LevelRow, CategoryValidation, AlertP3, "null in place of a number or a position"},
-		{CodeNumberRange, Row, LevelRow, CategoryValidation, AlertP3, "a number beyond a double"},
+		{CodeNumberRange, Row, LevelRow, CategoryValidation, AlertP3, "a number outside the range of a double"},
 		{CodeValueUnavailable, Row, LevelRow, CategoryValidation, AlertP3, "a column that the database did not send; Debezium's placeholder is in its place"},
 		{CodeNumberPrecision, Row, LevelRow, CategoryValidation, AlertP3, "a whole number that its type cannot hold"},
 	}
@@ -59,25 +59,26 @@ func featureEntries() []Entry {
 		{CodeGeometryEmpty, Row, LevelRow, CategoryValidation, AlertP3, "a geometry without a position"},
 		{CodeGeometryType, Row, LevelRow, CategoryValidation, AlertP3, "a geometry type that is not allowed"},
 		{CodeCoordinateRange, Row, LevelRow, CategoryValidation, AlertP3, "a coordinate outside its system"},
-		{CodeMissingRequired, Row, LevelRow, CategoryValidation, AlertP3, "a value that must be there is not"},
-		{CodeCoercionFailed, Row, LevelRow, CategoryValidation, AlertP3, "a value that does not become its type"},
-		{CodeFlattenConflict, Row, LevelRow, CategoryValidation, AlertP3, "two values of one name after flattening"},
-		{CodeOutputTooLarge, Row, LevelRow, CategoryValidation, AlertP3, "an output that the broker does not take"},
-		{CodeCRSConflict, Row, LevelRow, CategoryValidation, AlertP3, "record and configuration name two systems"},
+		{CodeMissingRequired, Row, LevelRow, CategoryValidation, AlertP3, "a mandatory value is missing"},
+		{CodeCoercionFailed, Row, LevelRow, CategoryValidation, AlertP3, "a value that cannot be converted to its type"},
+		{CodeFlattenConflict, Row, LevelRow, CategoryValidation, AlertP3, "two values with the same name after flattening"},
+		{CodeOutputTooLarge, Row, LevelRow, CategoryValidation, AlertP3, "an output that the broker does not accept"},
+		{CodeCRSConflict, Row, LevelRow, CategoryValidation, AlertP3, "the record and the configuration name different systems"},
 		{CodeGeometryNotSimple, Row, LevelRow, CategoryValidation, AlertP3, "a line that crosses itself"},
-		{CodeGeometryDimension, Row, LevelRow, CategoryValidation, AlertP3, "heights where none may be, or none where they must be"},
+		{CodeGeometryDimension, Row, LevelRow, CategoryValidation, AlertP3, "heights where none are allowed, or none where they are required"},
 		{CodeAntimeridian, Row, LevelRow, CategoryValidation, AlertP3, "across the 180th meridian and not cut"},
-		{CodeVersionInFuture, Row, LevelRow, CategoryValidation, AlertP2, "a version, as of `source.version`, far ahead of the clock"},
-		{CodeBBoxMismatch, Row, LevelRow, CategoryValidation, AlertP3, "a bbox that is not the geometry's"},
+		{CodeVersionInFuture, Row, LevelRow, CategoryValidation, AlertP2, "a version (`source.version`) far ahead of the clock"},
+		{CodeBBoxMismatch, Row, LevelRow, CategoryValidation, AlertP3, "a bbox that differs from the geometry's"},
 		{CodePrecisionDegraded, Row, LevelRow, CategoryValidation, AlertP3, "coordinates coarser than declared"},
-		{CodeValueNotAllowed, Row, LevelRow, CategoryValidation, AlertP3, "a value that is none of a closed list"},
+		{CodeValueNotAllowed, Row, LevelRow, CategoryValidation, AlertP3, "a value that is not in its closed list"},
 		{CodeExpressionFailed, Row, LevelRow, CategoryValidation, AlertP3, "an expression without a result"},
 		{CodeForeignKeyEmpty, Row, LevelRow, CategoryValidation, AlertP3, "an empty text in a mandatory foreign key"},
 		{CodeForeignKeyUnresolved, Row, LevelRow, CategoryValidation, AlertP3, "a foreign key that is not a key of its set"},
 	}
 }
 
-// Answers of a remote service. 429 and 503 stay apart (S2-3): one says when to come back, the other that it is down.
+// Answers of a remote service. 429 and 503 remain distinct (S2-3): 429 states when to try again, 503 reports an
+// outage.
 func remoteEntries() []Entry {
 	return []Entry{
 		{CodeHTTPBadRequest, Permanent, LevelPermanent, CategoryRequest, AlertP3, ""},
@@ -91,8 +92,8 @@ func remoteEntries() []Entry {
 		{CodeHTTPBadGateway, RetryBackoff, LevelTransient, CategoryServer, AlertP2, ""},
 		{CodeHTTPUnavailable, RetryBackoff, LevelTransient, CategoryServer, AlertP2, ""},
 		{CodeHTTPGatewayTimeout, RetryBackoff, LevelTransient, CategoryTimeout, AlertP2, ""},
-		// Proxies and half-started services answer 200 with a page of their own; it passes.
-		{CodeBadResponse, RetryBackoff, LevelTransient, CategoryServer, AlertP2, "an answer that is not what was agreed upon"},
+		// Proxies and half-started services answer 200 with a page of their own. This is transient.
+		{CodeBadResponse, RetryBackoff, LevelTransient, CategoryServer, AlertP2, "a successful answer without the agreed form"},
 	}
 }
 
@@ -113,7 +114,7 @@ func wayEntries() []Entry {
 // Failures of a database, of Kafka and of the schema registry.
 func storeEntries() []Entry {
 	return []Entry{
-		{CodeDBConflict, RetryNow, LevelTransient, CategoryConflict, AlertP2, "the other side has gone on: at once, three times in process, then by the policy"},
+		{CodeDBConflict, RetryNow, LevelTransient, CategoryConflict, AlertP2, "the other transaction won: retried at once, three times in process, then by the policy"},
 		{CodeDBUnavailable, RetryBackoff, LevelTransient, CategoryDatabase, AlertP2, ""},
 		{CodeDBAccess, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
 		{CodeDBSchema, Permanent, LevelPermanent, CategorySchema, AlertP1, ""},
@@ -123,7 +124,7 @@ func storeEntries() []Entry {
 		{CodeBrokerUnavailable, RetryBackoff, LevelTransient, CategoryBroker, AlertP2, ""},
 		{CodeBrokerAccess, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
 		{CodeBrokerRejected, Permanent, LevelPermanent, CategoryRequest, AlertP1, ""},
-		{CodeRegistryUnavailable, RetryBackoff, LevelTransient, CategoryRegistry, AlertP2, "the schema registry gave no answer, or none that counts"},
+		{CodeRegistryUnavailable, RetryBackoff, LevelTransient, CategoryRegistry, AlertP2, "the schema registry gave no usable answer"},
 		{CodeSchemaMismatch, Permanent, LevelPermanent, CategorySchema, AlertP1, "the registry refuses the schema of the outputs"},
 	}
 }
@@ -132,7 +133,7 @@ func storeEntries() []Entry {
 func ruleEntries() []Entry {
 	return []Entry{
 		{CodeGovernanceDenied, Row, LevelRow, CategoryGovernance, AlertP1, "a CARE or sovereignty rule forbids it: escalated, never retried"},
-		{CodeBatchQuarantined, Permanent, LevelBatch, CategoryValidation, AlertP1, "the record's batch is over its tolerance"},
+		{CodeBatchQuarantined, Permanent, LevelBatch, CategoryValidation, AlertP1, "the record's batch exceeds its tolerance"},
 	}
 }
 
@@ -149,6 +150,6 @@ func processEntries() []Entry {
 		{CodeCanceled, RetryBackoff, LevelTransient, CategoryOther, AlertP4, ""},
 		// One record's panic must not stop the flow (S4-15).
 		{CodePanic, Row, LevelRow, CategoryDefect, AlertP2, ""},
-		{CodeUnknown, Permanent, LevelPermanent, CategoryDefect, AlertP1, "what no condition knows (S4-2)"},
+		{CodeUnknown, Permanent, LevelPermanent, CategoryDefect, AlertP1, "an error that no condition matches (S4-2)"},
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// kafkaError stands for errors of Kafka clients.
+// kafkaError imitates errors of Kafka clients.
 type kafkaError int16
 
 func (e kafkaError) Error() string         { return "kafka" }
@@ -166,7 +166,7 @@ func TestTaxonomy_S4_3_is_closed(t *testing.T) {
 			!slices.Contains(classify.Categories(), e.Category), !slices.Contains(classify.Alerts(), e.Alert):
 			t.Errorf("a word outside its list: %+v", e)
 		case e.Condition() == "":
-			t.Errorf("nothing says what gives %s", e.Code)
+			t.Errorf("no condition leads to %s", e.Code)
 		case (e.Level == classify.LevelTransient) != (e.Class == classify.RetryNow || e.Class == classify.RetryBackoff || e.Class == classify.RetryAfter):
 			t.Errorf("%s is of class %s and level %s", e.Code, e.Class, e.Level)
 		case e.Level == classify.LevelTransient && !e.Category.Retried():

@@ -5,7 +5,7 @@ import "strconv"
 // These methods of systemTable are not projections.
 const (
 	methodGeographic = "geographic" // longitude and latitude
-	methodDatum      = "datum"      // the datum of a projected system, not offered by itself
+	methodDatum      = "datum"      // the datum of a projected system, not offered on its own
 )
 
 // define returns the system with an EPSG code, in axis order x, y.

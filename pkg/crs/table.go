@@ -11,8 +11,8 @@ import (
 )
 
 // systemTable has one line for each supported system and datum. It is written by
-// testdata/table.py from the EPSG dataset, and is the one place that says what is
-// supported: lookups, messages, the page docs/crs.md and the test vectors follow it.
+// testdata/table.py from the EPSG dataset, and alone defines
+// what is supported: lookups, messages, the page docs/crs.md and the test vectors follow it.
 //
 //go:embed systems.csv
 var systemTable string

@@ -200,7 +200,7 @@ func readVectors(t testing.TB) []vectorSet {
 	for _, name := range files {
 		var file vectorFile
 		readJSON(t, name, &file)
-		expect.That(t, file.PROJ != "" && file.EPSG != "", "%s does not say which PROJ made it", name)
+		expect.That(t, file.PROJ != "" && file.EPSG != "", "%s does not state which version of PROJ made it", name)
 		out = append(out, file.Sets...)
 	}
 	return out

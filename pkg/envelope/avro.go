@@ -72,7 +72,7 @@ func (o *Opener) Frame(ctx context.Context, value []byte) (schema *avro.Schema, 
 			"add the schema that the producer writes with to source.avro.schemas"), fingerprint.String()))
 	case confluent:
 		if o.options.Registry == nil {
-			return nil, nil, classify.WithClass(classify.Row, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "the record names schema "+strconv.Itoa(id)+" of a registry, and there is none",
+			return nil, nil, classify.WithClass(classify.Row, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "the record names schema "+strconv.Itoa(id)+" of a registry, but no registry is configured",
 				"set schema_registry.url"), strconv.Itoa(id)))
 		}
 		schema, err := o.options.Registry.SchemaByID(ctx, id)
@@ -81,11 +81,11 @@ func (o *Opener) Frame(ctx context.Context, value []byte) (schema *avro.Schema, 
 		}
 		return schema, body, nil
 	case len(value) > 0 && value[0] == 1:
-		return nil, nil, fault(classify.CodeAvroDecode, RuleFraming, "", "the value begins with 1: the framing with a GUID of the schema is not read",
+		return nil, nil, fault(classify.CodeAvroDecode, RuleFraming, "", "the value begins with 1: the framing with a GUID of the schema is not supported",
 			"let the serializer write the schema id before the value")
 	}
 	return nil, nil, withValue(fault(classify.CodeAvroDecode, RuleFraming, "", "the value begins neither as the Confluent wire format (00) nor as single-object encoding (c3 01)",
-		"write one of them; bare Avro does not say what it was written with"), hex.EncodeToString(value[:min(len(value), singleObjectSize)]))
+		"write one of them; bare Avro does not name its schema"), hex.EncodeToString(value[:min(len(value), singleObjectSize)]))
 }
 
 // schemaFault distinguishes an unusable schema from a registry that does not answer. It returns the registry's error

@@ -95,7 +95,7 @@ func (o *Opener) structured(ctx context.Context, h headers, value []byte) (Conte
 		return Content{}, withValue(fault(classify.CodeEnvelopeMalformed, RuleBatch, "", "the record is a batch of events",
 			"send each event as a record of its own; the Kafka binding has no batches"), h.contentType)
 	default:
-		return Content{}, withValue(fault(classify.CodeEnvelopeMalformed, RuleContentType, "", "the event is in a format that is not read here",
+		return Content{}, withValue(fault(classify.CodeEnvelopeMalformed, RuleContentType, "", "the event is in a format that is not supported",
 			"send application/cloudevents+json, or the binary mode"), h.contentType)
 	}
 	e, err := o.readEvent(value)
@@ -167,7 +167,7 @@ func (o *Opener) readEvent(text []byte) (jsonEvent, error) {
 		return e, o.notJSON(text, err.Error())
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return e, o.notJSON(text, "something follows the event")
+		return e, o.notJSON(text, "data follows the event")
 	}
 	return e, nil
 }

@@ -18,7 +18,7 @@ type Rule string
 // The rules.
 const (
 	RuleBytes         Rule = "max_bytes"
-	RuleContentType   Rule = "content_type"   // a content type that no format here has
+	RuleContentType   Rule = "content_type"   // a content type that belongs to no supported format
 	RuleHeader        Rule = "header"         // a header that occurs twice or is not UTF-8
 	RuleSpecVersion   Rule = "specversion"    // CloudEvents 1.0
 	RuleAttribute     Rule = "attribute"      // a mandatory attribute of a CloudEvent

@@ -53,8 +53,8 @@ func eventForm(record transform.Value) error {
 			fits = v.IsNull() || v.Kind() == transform.KindString
 		}
 		if needed := name == "geometry" || name == "properties"; !fits || needed && !has {
-			return malformedEvent(classify.CodeWrongType, "/"+name, "the schema has the name of the published event, and not its field "+strconv.Quote(name),
-				"write with the published schema, or give another one a name of its own: then it is a row")
+			return malformedEvent(classify.CodeWrongType, "/"+name, "the schema has the name of the published event, but not its field "+strconv.Quote(name),
+				"write with the published schema, or rename the schema: the record is then read as a row")
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ func readForeign(v transform.Value) ([]transform.Member, error) {
 	for i, m := range members {
 		switch m.Name {
 		case "type", "id", "bbox", "geometry", "properties", "crs", "features", "coordinates", "geometries":
-			return nil, withValue(malformedEvent(classify.CodeNotAFeature, "/foreign/"+strconv.Itoa(i), "a foreign member has the name of one of GeoJSON",
+			return nil, withValue(malformedEvent(classify.CodeNotAFeature, "/foreign/"+strconv.Itoa(i), "a foreign member has the name of a GeoJSON member",
 				"leave it out, or rename it"), m.Name)
 		}
 	}
@@ -145,7 +145,7 @@ func readEventValue(v transform.Value, path string) (transform.Value, error) {
 	}
 	fields := v.Members()
 	if len(fields) != 1 || !slices.Contains([]string{"decimal", "items", "members"}, fields[0].Name) {
-		return v, malformedEvent(classify.CodeWrongType, path, "the value is none of the event's records", "write it with the published schema")
+		return v, malformedEvent(classify.CodeWrongType, path, "the value is not one of the event's records", "write it with the published schema")
 	}
 	switch inner := fields[0].Value; fields[0].Name {
 	case "decimal":

@@ -60,7 +60,7 @@ func (e *EventEncoder) Schema() *avro.Schema { return e.schema }
 // form.
 func (e *EventEncoder) Append(dst []byte, f *transform.Feature) ([]byte, error) {
 	if f.CRS != "" {
-		e := withValue(fault(classify.CodeUnknownCRS, RuleEventCRS, "/geometry", "the coordinates are not in WGS 84, and the published event has no place to say so",
+		e := withValue(fault(classify.CodeUnknownCRS, RuleEventCRS, "/geometry", "the coordinates are not in WGS 84, and the published event cannot name another system",
 			"transform them to EPSG:4326, or write GeoJSON"), f.CRS)
 		e.Stage = classify.StageEncode
 		return nil, about(f, e)

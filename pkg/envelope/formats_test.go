@@ -241,7 +241,7 @@ func TestJSONFGRefuses(t *testing.T) {
 		_, err := opener(t, envelope.Options{Format: envelope.JSONFG}).Open(t.Context(), nil, []byte(c.value))
 		refused(t, err, c.code, c.rule, c.path, c.says)
 		e := transformError(t, err)
-		expect.That(t, e.Feature == "a" || c.name == "place_of_no_type" || c.name == "S0-8_unclosed_ring", "%v: the fault does not say whose it is: %+v", c.name, e)
+		expect.That(t, e.Feature == "a" || c.name == "place_of_no_type" || c.name == "S0-8_unclosed_ring", "%v: the fault does not name the feature: %+v", c.name, e)
 	}
 }
 

@@ -82,6 +82,6 @@ func formatOfType(contentType, from string) (Format, error) {
 	if strings.HasSuffix(media, "+json") {
 		return GeoJSON, nil
 	}
-	return "", withValue(fault(classify.CodeEnvelopeMalformed, RuleContentType, "", from+" names a format that is not read here",
+	return "", withValue(fault(classify.CodeEnvelopeMalformed, RuleContentType, "", from+" names a format that is not supported",
 		"send application/geo+json, application/vnd.ogc.fg+json or application/avro, or set source.format"), contentType)
 }

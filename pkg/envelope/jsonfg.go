@@ -118,11 +118,11 @@ func checkPlace(place transform.Value, path string, outermost bool) *transform.E
 	kind, _ := place.Member("type")
 	if slices.Contains(unsupportedTypes(), kind.Text()) {
 		return withValue(fault(classify.CodeUnsupportedGeometry, RulePlaceType, path+"/type", "a "+kind.Text()+" has no form in GeoJSON",
-			"send a place of one of the seven types of RFC 7946, or set source.jsonfg.unsupported: geometry to take the geometry beside it"), kind.Text())
+			"send a place of one of the seven types of RFC 7946, or set source.jsonfg.unsupported: geometry to use the feature's geometry instead"), kind.Text())
 	}
 	if measures, has := place.Member("measures"); has {
 		if enabled, _ := measures.Member("enabled"); enabled.Bool() {
-			return fault(classify.CodeUnsupportedGeometry, RulePlaceMeasures, path+"/measures", "the place has measures, which GeoJSON has no form for",
+			return fault(classify.CodeUnsupportedGeometry, RulePlaceMeasures, path+"/measures", "the place has measures, which GeoJSON cannot represent",
 				"send it without measures")
 		}
 	}
@@ -197,7 +197,7 @@ func checkTime(v transform.Value) error {
 		case "interval":
 			ends := m.Value.Items()
 			if len(ends) != 2 {
-				return refuse("/interval", m.Value, "the interval has not two ends")
+				return refuse("/interval", m.Value, "the interval does not have two ends")
 			}
 			for _, end := range ends {
 				if end.Text() != ".." && !isDate(end) && !isTimestamp(end) {

@@ -126,7 +126,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 		return geometryFault(err, path)
 	}
 	if srid != 0 && g.SRID != 0 && srid != g.SRID {
-		return fault(classify.CodeUnknownCRS, RuleSRIDConflict, path, "the struct says SRID "+strconv.Itoa(int(srid))+", the EWKB inside of it "+strconv.Itoa(int(g.SRID)),
+		return fault(classify.CodeUnknownCRS, RuleSRIDConflict, path, "the struct has SRID "+strconv.Itoa(int(srid))+", the EWKB inside of it "+strconv.Itoa(int(g.SRID)),
 			"correct the column at its source")
 	}
 	return setGeometry(f, g, max(srid, g.SRID), path)
@@ -135,7 +135,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 // setGeometry sets a geometry and declares its SRID.
 func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path string) error {
 	if emptyInMulti(g.Shape) {
-		return fault(classify.CodeGeometryEmpty, RuleEmptyGeometry, path, "a MultiPoint has an empty point, which GeoJSON has no form for", "leave the point out")
+		return fault(classify.CodeGeometryEmpty, RuleEmptyGeometry, path, "a MultiPoint has an empty point, which GeoJSON cannot represent", "leave the point out")
 	}
 	f.Geometry = transform.Geometry{Shape: g.Shape, Z: g.Z}
 	if srid != 0 {

@@ -102,8 +102,8 @@ func (p *placeholder) isBytes(items []transform.Value) bool {
 	return true
 }
 
-// available returns a row without the columns that the database did not send and nobody reads. It refuses a row in which
-// another column was not sent, because the placeholder would overwrite the real value.
+// available returns a row without the columns that the database did not send and that are not read. It refuses a row
+// in which another column was not sent, because the placeholder would overwrite the real value.
 func (o *Opener) available(row transform.Value, path string) (transform.Value, error) {
 	var unread []string
 	for _, column := range row.Members() {

@@ -100,7 +100,7 @@ func (c *collector) measures(d dimensions, at int) error {
 	if !d.m || c.limits.DropMeasures {
 		return nil
 	}
-	return c.fault(classify.CodeUnsupportedGeometry, RuleMeasures, at, "the geometry has measures (M), which GeoJSON has no form for",
+	return c.fault(classify.CodeUnsupportedGeometry, RuleMeasures, at, "the geometry has measures (M), which GeoJSON cannot represent",
 		"leave them out at the source, or let them be dropped (source.row.drop_measures: true)")
 }
 

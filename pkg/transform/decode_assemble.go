@@ -84,7 +84,7 @@ func (d *decoder) nesting(kind GeometryType) error {
 		return nil
 	case kind == MultiPoint:
 		return d.fail(fault{code: classify.CodeGeometryEmpty, rule: RuleEmptyGeometry, start: empty, earlier: true,
-			message: "a MultiPoint has an empty point, which GeoJSON has no form for", fix: "leave the point out"})
+			message: "a MultiPoint has an empty point, which GeoJSON cannot represent", fix: "leave the point out"})
 	default:
 		return d.misplaced(RulePositionSize, empty, "a position has no ordinates", "write longitude and latitude")
 	}

@@ -17,7 +17,7 @@ func (s *Schema) Complete(text []byte) ([]byte, error) {
 	err := d.Decode(&value)
 	if err == nil {
 		if _, behind := d.Token(); behind != io.EOF {
-			err = fmt.Errorf("something is left behind the value")
+			err = fmt.Errorf("data follows the value")
 		}
 	}
 	if err != nil {

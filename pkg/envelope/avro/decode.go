@@ -206,7 +206,7 @@ func textSize(i int64) int {
 // real returns the number of a float that has the given number of bits.
 func (d *decoder) real(f float64, bits int) (transform.Value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return transform.Value{}, d.fault(classify.CodeAvroDecode, "not_finite", "a number is not finite, which JSON has no form for",
+		return transform.Value{}, d.fault(classify.CodeAvroDecode, "not_finite", "a number is not finite, which JSON cannot represent",
 			"write null where there is no value")
 	}
 	if bits == 32 { // the shortest form of a float differs from the shortest form of the same value as a double

@@ -139,7 +139,7 @@ func (d *decoder) blockCount() (int64, error) {
 		return count, err
 	}
 	if count == math.MinInt64 {
-		return 0, d.malformed("count", "a count has no opposite")
+		return 0, d.malformed("count", "a count cannot be negated")
 	}
 	_, err = d.long()
 	return -count, err

@@ -14,7 +14,7 @@ func (s *Schema) Text(datum []byte) ([]byte, error) {
 	}
 	native, rest, err := codec.NativeFromBinary(datum)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes are left behind the datum", len(rest))
+		err = fmt.Errorf("%d bytes follow the datum", len(rest))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode as %s: %w", s.Name(), err)
@@ -34,7 +34,7 @@ func (s *Schema) AppendText(dst, text []byte) ([]byte, error) {
 	}
 	native, rest, err := codec.NativeFromTextual(text)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes are left behind the value", len(rest))
+		err = fmt.Errorf("%d bytes follow the value", len(rest))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s from JSON: %w", s.Name(), err)

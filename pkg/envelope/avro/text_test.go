@@ -65,5 +65,5 @@ func TestText_and_back_is_the_same_datum(t *testing.T) {
 		expect.That(t, err != nil, "%s is accepted", name)
 	}
 	_, err = s.Text(append(datum, 0))
-	expect.That(t, err != nil, "bytes behind the datum are accepted")
+	expect.That(t, err != nil, "bytes after the datum are accepted")
 }

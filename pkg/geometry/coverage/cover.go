@@ -47,7 +47,7 @@ type Result struct {
 }
 
 // ErrContradiction is returned instead of an invalid result. Only a fault of this package can cause it.
-var ErrContradiction = errors.New("what covers the rings contradicts itself")
+var ErrContradiction = errors.New("the coverage of the rings contradicts itself")
 
 // Of computes the area that the rings of in cover, on the grid of raster. On the finest raster, positions of the input
 // keep their values; on any other, all positions lie on the grid. It returns an error of package noding,
