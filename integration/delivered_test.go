@@ -325,17 +325,3 @@ func checkDeadLetter(t *testing.T, deadLetter *kgo.Record, code, stage string) {
 	message, _ := topiclog.Header(deadLetter, "switchback-error-message")
 	expect.That(t, message != "" && len(message) <= 1024, "the error message has %d bytes: %q", len(message), message)
 }
-
-// A tombstone is a legal delete and passes through. With null_keys: accept, a record without a key is processed like any
-// other.
-func TestTombstone_C1(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, time.Minute, func(s *settings) { s.NullKeys = "accept" }).ensure()
-	p.send("gone")
-	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("gone"), Value: nil}, &kgo.Record{Topic: p.topics.Source, Value: []byte(feature("nk"))})
-	p.drain().wantBalanced(t)
-	wantTotals(t, p.verify(), 3, conservation.Place{Output: 3})
-	out := byKey(p.read(p.topics.Output))["gone"]
-	expect.That(t, len(out) == 2 && out[0].Value != nil && out[1].Value == nil, "want a feature and its tombstone: %d records", len(out))
-	expect.Equal(t, len(p.places.Arrivals("gone")), 1, "requests")
-}

@@ -162,42 +162,6 @@ func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Regis
 	}
 }
 
-// C-1, C-3: a FeatureCollection becomes one output per feature, or one dead letter with the original bytes.
-func TestSplit_C1_C3(t *testing.T) {
-	parallel(t, testrun.Fast)
-	const n, parts = 20, 7
-	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features\n  collections: all_or_nothing" }).ensure()
-	collection := func(name string, last string) *kgo.Record {
-		features := append(make([]string, 0, parts), feature(name+".first"))
-		for _, id := range ids(name, parts-2) {
-			features = append(features, feature(id))
-		}
-		return &kgo.Record{Topic: p.topics.Source, Key: []byte(name), Value: []byte(`{"type":"FeatureCollection",  "features":[` + strings.Join(append(features, last), " , ") + `]}`)}
-	}
-	var sent []*kgo.Record
-	for _, name := range ids("c", n) {
-		sent = append(sent, collection(name, feature(name+".last")))
-	}
-	bad := collection("bad", strings.Replace(feature("bad.last"), `"level": 3`, `"level": "high"`, 1))
-	p.places.Script("c-3.last", misbehave.Status(503)) // one part of one record, once
-	p.sendRecords(append(sent, bad)...)
-
-	p.drain().wantBalanced(t)
-	wantTotals(t, p.verify(), n+1, conservation.Place{Output: n, DeadLetters: 1})
-	seen := map[string]bool{}
-	for _, r := range p.read(p.topics.Output) {
-		from, _ := topiclog.Header(r, "switchback-source")
-		part, _ := topiclog.Header(r, "switchback-part")
-		id, _ := topiclog.Header(r, "switchback-feature-id")
-		expect.That(t, id == string(r.Key) && !seen[id] && !strings.HasPrefix(id, "bad"), "output %s of %s, part %s, has the feature ID %q", r.Key, from, part, id)
-		seen[string(r.Key)] = true
-	}
-	expect.That(t, len(seen) == n*parts, "%d features in the output, want %d", len(seen), n*parts)
-	deadLetter := p.read(p.topics.DLQ)[0]
-	message, _ := topiclog.Header(deadLetter, "switchback-error-message")
-	expect.That(t, string(deadLetter.Value) == string(bad.Value) && strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)), "error message of the dead letter: %q", message)
-}
-
 // splitFeatures splits collections into features that are processed independently.
 func splitFeatures(order string) func(*settings) {
 	return func(s *settings) { s.Source, s.Ordering = "split: features", order }

@@ -3,7 +3,6 @@ package integration
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,9 +23,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// stopping matches what a consumer prints when it received a signal to stop.
-var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
-
 // S4-12: after SIGTERM, a consumer finishes what is in flight, commits it, and exits with code 0.
 func TestSigterm_S4_12(t *testing.T) {
 	parallel(t, testrun.Fast)
@@ -42,45 +38,6 @@ func TestSigterm_S4_12(t *testing.T) {
 	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
 	expect.Equal(t, len(p.places.Arrivals("slow")), 1, "requests")
 	p.members(0)
-}
-
-// S2-7: a port in use is named, with the flag or key that changes it.
-func TestPortInUse_S2_7(t *testing.T) {
-	parallel(t, testrun.Fast)
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer listener.Close()
-	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = listener.Addr().String() }).ensure()
-	r := p.run("consumer", "run", "-c", p.file)
-	expect.That(t, r.Code == 1 && strings.Contains(r.Stderr, listener.Addr().String()) && strings.Contains(r.Stderr, "--metrics"), "want exit code 1 and a line that names %s and the flag --metrics: %s", listener.Addr(), r)
-}
-
-// S4-12: a second signal exits at once, whatever is in flight, with the exit code that shells use for the signal. No
-// record is lost.
-func TestSecondSignal_S4_12(t *testing.T) {
-	parallel(t, testrun.Fast)
-	for name, c := range map[string]struct {
-		signal syscall.Signal
-		code   int
-	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPipe(t, time.Minute, shortSession, func(s *settings) { s.Timeout, s.Shutdown = "55s", "1h" }).ensure() // only the second signal ends the request
-			p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
-			consumer := p.start("it")
-			p.send("stuck")
-			p.places.UntilArrivals(p.ctx, t, "stuck", 1)
-			consumer.Signal(t, c.signal)
-			consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
-			stopped := time.Now()
-			eventually.Until(p.ctx, t, "the end of the window in which a repeated signal counts as one", func() (bool, string) {
-				return time.Since(stopped) > 200*time.Millisecond, ""
-			})
-			consumer.Signal(t, c.signal)
-			expect.Equal(t, consumer.Wait(p.ctx, t).Code, c.code, "exit code")
-			p.drain()
-			wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
-		})
-	}
 }
 
 // S4-12, S4-5: SIGHUP applies the settings that a running consumer can change, names those that need a restart, and
@@ -146,30 +103,6 @@ func TestTwoBoundedRuns_S4_12(t *testing.T) {
 	}
 	expect.That(t, delivered == n, "the summaries have %d deliveries, want %d", delivered, n)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
-}
-
-// S4-12, S4-13: a bounded run that completes, but with too many dead letters or too late, has its own exit code. Its log
-// has counts, limits and checkpoint.
-func TestRunLimits_S4_12_S4_13(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, time.Minute).ensure()
-	all := ids("l", 40)
-	for _, id := range all[:8] {
-		p.places.Script(id, misbehave.Status(404))
-	}
-	p.send(all...)
-	r := p.start("it", "--until-end", "--run-id", "night-7", "--summary", "-", "--max-dlq-rate", "0.1", "--sla", "1ms").Wait(p.ctx, t)
-	s := readSummary(t, r.Stdout)
-	expect.That(t, r.Code == 4 && s["status"] == "completed" && s["run_id"] == "night-7" && s["max_dlq_rate"] == 0.1 && s["sla_missed"] == true && s["sla_seconds"] == 0.001, "a run beyond its limits: %s", r)
-	for _, part := range []string{
-		"8 of 40 records are dead letters", "the deadline (--sla) is 0.001 s", `"msg":"deadline missed`, `"msg":"batch complete"`,
-		`"dead_lettered_total":8`, `"dlq_rate_tolerated":0.1`, `"checkpoint":{`, `"run_id":"night-7"`,
-	} {
-		expect.That(t, strings.Contains(r.Stderr, part), "%s is missing in\n%s", part, r.Stderr)
-	}
-	r = p.start("it", "--until-end", "--max-dlq-rate", "0.1", "--sla", "5m").Wait(p.ctx, t)
-	expect.That(t, r.Code == 0, "a run with nothing to do is within its limits: %s", r)
-	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, DeadLetters: 8})
 }
 
 var metricsServed = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)

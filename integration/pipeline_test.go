@@ -41,19 +41,15 @@ type settings struct {
 	Tiers           []time.Duration
 	Partitions      int
 	Replicas        int // of each topic
-	NullKeys        string
 	RetryAfterLimit string
 	Static          bool   // engine.static
 	Session         string // session timeout: how long a killed consumer keeps its partitions
-	Shutdown        string // engine.shutdown_timeout
 	Timeout         string // of one request for a place name
 	Ordering        string
 	Dedupe          string // window
 	Source, More    string // further keys of source, and of the file
 	Tolerance       string // the keys of pipeline.tolerance, as a flow mapping
-	Rules           string // of pipeline.retry_policy, as a flow sequence
 	SinkKey         string // sink.key, if there is a table
-	SQL             string // the keys of a lookup that replaces the service for place names, as a flow mapping
 }
 
 var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
@@ -65,7 +61,6 @@ var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap
     jitter: false
     retry_after_limit: {{.RetryAfterLimit}}
     tiers: [{{range $i, $d := .Tiers}}{{if $i}}, {{end}}{{$d}}{{end}}]
-    {{with .Rules}}rules: {{.}}{{end}}
   tolerance: { {{.Tolerance}} }
 kafka:
   brokers: [{{join .Brokers ", "}}]
@@ -73,14 +68,13 @@ kafka:
 source:
   topic: {{.ID}}
   group: {{.ID}}
-  null_keys: {{.NullKeys}}
   {{.Source}}
 {{.More -}}
 topics: { partitions: {{.Partitions}}, replication_factor: {{.Replicas}} }
 ordering: { mode: {{.Ordering}} }
 dedupe: { window: {{.Dedupe}} }
 audit: all
-engine: { session_timeout: {{.Session}}, static: {{.Static}}{{with .Shutdown}}, shutdown_timeout: {{.}}{{end}} }
+engine: { session_timeout: {{.Session}}, static: {{.Static}} }
 transform:
   unmapped: drop
   fields:
@@ -89,7 +83,7 @@ transform:
   {{.Transform}}
 enrich:
   - name: place
-    {{if .SQL}}sql: {{.SQL}}{{else}}http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}}, allow_private: true, retry_after: record }{{end}}
+    http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}}, allow_private: true, retry_after: record }
     set: { place_name: /name }
 metrics: { listen: "{{.Metrics}}" }
 `))
@@ -123,8 +117,8 @@ func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...fu
 	p := &pipe{t: t, ctx: ctx, environment: w, log: topiclog.Connect(t, brokers), places: misbehave.New(t)}
 	p.set = settings{
 		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3, Replicas: 1,
-		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
-		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "30s", Ordering: "latest_wins", Dedupe: "24h",
+		Tiers:           []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
+		RetryAfterLimit: "1h", Session: "30s", Timeout: "30s", Ordering: "latest_wins", Dedupe: "24h",
 		Tolerance: tolerant,
 	}
 	for _, c := range change {

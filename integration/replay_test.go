@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -225,32 +224,6 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 			p.wantStateCounts(c.states)
 		})
 	}
-}
-
-// C-4: a repetition is replayed in a plan of its own, after the dead letter that it repeats. The consumer knows the
-// events in between, and closes it as a duplicate.
-func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, time.Minute).ensure()
-	p.places.Default(misbehave.Status(404))
-	p.sendAt(1, "x")
-	p.drain()
-	p.sendAt(1, "x")
-	p.drain()
-	p.places.Default(misbehave.OK())
-	states := map[string]string{}
-	for _, r := range p.read(p.topics.DLQ) {
-		id, _ := topiclog.Header(r, "switchback-dead-letter-id")
-		p.replay("--execute", "--id", id)
-		p.drain()
-	}
-	p.wantLevels(1, 1)
-	for _, s := range p.states() {
-		states[s.Source] = s.Status
-	}
-	source := p.topics.Source + "/" + strconv.Itoa(int(p.read(p.topics.DLQ)[0].Partition)) + "/"
-	want := map[string]string{source + "0": "reprocessed", source + "1": "duplicate"}
-	expect.That(t, maps.Equal(states, want), "states %v, want %v", states, want)
 }
 
 // C-4: a replay is killed at random moments, in an open transaction or between two. A repeated replay reinjects each

@@ -19,42 +19,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// C-6: `topics ensure` creates every topic of the design, and `topics check` then passes. A second `ensure` changes
-// nothing.
-func TestTopicsEnsure_C6(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, time.Minute).ensure()
-	p.runConsumer("topics", "check")
-	p.runConsumer("topics", "ensure")
-	id := p.set.ID
-	want := map[string]int{id: 3, id + ".out": 3, id + ".dlq": 3, id + ".state": 3, id + ".audit": 3, id + ".dlq-status": 3, id + ".control": 1}
-	for _, tier := range p.topics.Tiers {
-		want[tier] = 3
-	}
-	listed := must.Get(p.log.Admin().ListTopics(p.ctx))(t)
-	for topic, partitions := range want {
-		expect.Equal(t, len(listed[topic].Partitions), partitions, topic, "partitions")
-	}
-	for _, topic := range append([]string{id + ".dlq"}, p.topics.Tiers...) {
-		expect.Equal(t, p.setting(topic, "retention.ms"), "-1", "retention.ms of", topic)
-		expect.Equal(t, p.setting(topic, "max.message.bytes"), "12599296", "max.message.bytes of", topic)
-	}
-	for _, topic := range []string{id + ".state", id + ".dlq-status", id + ".control"} {
-		expect.Equal(t, p.setting(topic, "cleanup.policy"), "compact", "cleanup.policy of", topic)
-	}
-}
-
-func (p *pipe) setting(topic, key string) string {
-	p.t.Helper()
-	configs := must.Get(p.log.Admin().DescribeTopicConfigs(p.ctx, topic))(p.t)
-	for _, c := range configs[0].Configs {
-		if c.Key == key {
-			return c.MaybeValue()
-		}
-	}
-	return ""
-}
-
 // addPartitions increases the number of partitions of topics.
 func (p *pipe) addPartitions(n int, topics ...string) {
 	p.t.Helper()

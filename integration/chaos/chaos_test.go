@@ -50,27 +50,6 @@ func TestChaosStorm_S0_4_S4_14(t *testing.T) {
 // Three instances are enough for every kind of hand-over.
 func threeInstances() []string { return []string{"a", "b", "c"} }
 
-// S3-1, S4-14, S2-9: workers that are killed while records are in flight, one or all at once, lose no record, duplicate
-// no effect and keep the order. Topics with 1, 6 and 48 partitions share the kills.
-func TestChaosKill_S3_1_S4_14(t *testing.T) {
-	testrun.Nightly(t)
-	sizes := []int32{1, 6, 48}
-	kills := (*killsFlag + len(sizes) - 1) / len(sizes)
-	for _, partitions := range sizes {
-		t.Run(fmt.Sprintf("%d partitions", partitions), func(t *testing.T) {
-			t.Parallel()
-			sc := newScene(t, killBound(kills), setup{order: retrytopics.OrderStrict, partitions: partitions, workers: threeInstances(), rate: 200})
-			for sc.fleet.killed() < kills {
-				sc.strikeKill()
-			}
-			sc.end()
-		})
-	}
-}
-
-// killBound returns a generous time limit for this many kills.
-func killBound(kills int) time.Duration { return sceneBound + time.Duration(kills)*15*time.Second }
-
 // S3-1, S4-14, S2-9: all kinds of faults at random. Pipelines with 1, 6 and 48 partitions, each with another ordering
 // mode, run in parallel on one broker.
 func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {

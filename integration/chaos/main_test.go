@@ -25,7 +25,6 @@ import (
 )
 
 var (
-	killsFlag   = flag.Int("chaos.kills", 25, "SIGKILLs of the kill test, at least")
 	minutesFlag = flag.Float64("chaos.minutes", 0, "how long each mixed test runs; 0: the short form")
 	seedFlag    = flag.Uint64("chaos.seed", 0, "seed of records and faults; 0: that of SWITCHBACK_TEST_SEED")
 )
