@@ -177,27 +177,6 @@ func TestAnyDLQ_C4_reopensWhatWasPutBackOnlyByAWord(t *testing.T) {
 	expect.Equal(t, len(d.read("payments")), 6, "records put back")
 }
 
-// Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.
-func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
-	d, at := payments(t, true)
-	d.put(d.died("payments", 0, 1, "a", "1"), d.died("payments", 0, 2, "b", "2"))
-	d.env.In, d.env.InTerminal, d.env.ErrTerminal = strings.NewReader("no\nyes\n"), true, true
-	discard := with(at, "discard", "--all", "--execute", "--reason", "gone", "-o", "json")
-	d.want(cli.ExitRefused, discard...)
-	d.env.In = strings.NewReader("yes\n")
-	d.want(cli.ExitDone, discard...)
-	var done struct{ ID string }
-	d.decode(&done)
-	d.want(cli.ExitNothing, with(at, "list", "--status", "pending")...)
-	d.want(cli.ExitDone, with(at, "undo", done.ID, "--execute", "--reason", "too soon")...)
-	for _, order := range []string{"pause", "resume", "cancel"} {
-		d.want(cli.ExitNothing, with(at, order, done.ID)...).says(done.ID)
-	}
-	d.want(cli.ExitDone, with(at, "list", "--status", "pending", "-o", "ndjson")...).counts(2, "\n")
-	d.want(cli.ExitDone, with(at, "escalate", "--all", "--execute", "--reason", "who knows")...)
-	d.want(cli.ExitDone, with(at, "reopen", "--all", "--execute", "--reason", "we know")...)
-}
-
 // What was put back long ago leaves a DLQ without a pipeline and its states. A dead letter that is still open keeps what lies behind it. One
 // that dies again after that is open.
 func TestAnyDLQ_C4_prune(t *testing.T) {

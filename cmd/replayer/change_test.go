@@ -63,17 +63,6 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 	}
 }
 
-func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
-	d := newDesk(t, false).fill()
-	d.want(cli.ExitNothing, "prune", "-c", "pipeline.yaml")
-	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
-	d.want(cli.ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table").prints("1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed")
-	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")
-	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
-	d.want(cli.ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")
-	d.want(cli.ExitNothing, "list", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa")
-}
-
 func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 	d := newDesk(t, true).fill()
 	d.want(cli.ExitNothing, "edit", "-c", "pipeline.yaml", "--set", "a=1", "--code", "timeout")

@@ -144,24 +144,6 @@ func TestShareText_S4_6_isALowerBound(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
-	in := `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":[{"b":1}],"c":"x,{\"y\":[\\","d":{}}}`
-	want := strings.TrimSpace(`
-{
-  "type": "Feature",
-  "geometry": {
-    "type": "Point",
-    "coordinates": [1,2]
-  },
-  "properties": {
-    "a": [{"b":1}],
-    "c": "x,{\"y\":[\\",
-    "d": {}
-  }
-}`)
-	expect.Equal(t, cli.IndentJSON(in), want, "spread")
-}
-
 func FuzzSpread(f *testing.F) {
 	f.Add(`{"a":{"b":[1,{"c":"}"}]},"d":{}}`)
 	f.Add(`"\""`)

@@ -97,25 +97,6 @@ func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute").says("WARNING: --force-version: will overwrite newer data: 1, forced.")
 }
 
-// A forced plan is a file that travels: who applies it says so too.
-func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
-	d := newDesk(t, false)
-	d.overtaken()
-	plan := func(args ...string) []string { return append([]string{"plan", "-c", "pipeline.yaml"}, args...) }
-	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version")...)
-	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--reason", "without it")...)
-	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version", "--reason", "x", "--to", "features.audit")...)
-	d.want(cli.ExitDone, plan("-f", "p.jsonl", "--force-version", "--reason", "the newer survey is wrong")...).says("p.jsonl --force-version --execute --reason 'the newer survey is wrong'")
-	apply := func(args ...string) []string {
-		return append([]string{"replay", "-c", "pipeline.yaml", "--plan", "p.jsonl"}, args...)
-	}
-	d.want(cli.ExitRefused, apply()...).says("WARNING")
-	d.want(cli.ExitUsage, apply("--execute", "--reason", "agreed")...)
-	d.want(cli.ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
-	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml")
-	expect.Equal(t, strings.Count(d.out.String(), `"force_version":"the newer survey is wrong"`), 3, "audit events with the reason", &d.out)
-}
-
 // A dry run says who sees the records again, and a replay waits for the group that is watched.
 func TestAudience_S4_8_C4(t *testing.T) {
 	d, at := payments(t, false)

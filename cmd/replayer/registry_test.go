@@ -87,21 +87,6 @@ func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
 	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--registry", "http://x")
 }
 
-// A value of Protobuf is not changed, not even by a program; it goes back byte for byte.
-func TestRegistry_C4_protobufIsBytes(t *testing.T) {
-	d, at := payments(t, false)
-	const value = "\x00\x00\x00\x00\x0a\x00\x08\x96\x01"
-	registry := with(at, "--registry", registry(t, new(atomic.Bool), nil))
-	d.put(d.died("payments", 0, 1, "a", value))
-	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "json"}, registry...)...).said(`"decode_error"`, "neither Avro nor JSON Schema")
-	for _, change := range [][]string{{"--filter", "cat"}, {"--expr", "value.a = 1"}, {"--set", "a=1"}} {
-		d.want(cli.ExitRefused, append(append([]string{"replay", "-o", "table"}, change...), registry...)...).said("0 to put back", "neither Avro nor JSON Schema")
-	}
-	d.want(cli.ExitDone, append([]string{"replay", "--id", "dlq-0-0", "--origin", "payments", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
-	sent := d.read("payments")
-	expect.That(t, len(sent) == 1 && string(sent[0].Value) == value, "put back %v", sent)
-}
-
 // Results are held against what the target holds now; a plan keeps the shape that it was made with.
 func TestLike_C4_refusesWhatTheTargetDoesNotHold(t *testing.T) {
 	d, at := payments(t, false)

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/access"
-	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -214,33 +213,6 @@ func TestAccess_S4_6_over_TLS(t *testing.T) {
 	must.Do(t, os.Remove(cert)) // while it runs
 	again := must.Get(ask(tls.VersionTLS13))(t)
 	again.Body.Close()
-}
-
-// In a browser: a link that a colleague sent, a wrong token, the right one, a change, the sign-out.
-func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
-	o := withAccess(t, tokenFile, 2)
-	address := listening(o.desk, func(address string) {
-		o.console.gate = gateOf(t, strings.Replace(tokenFile, "http://127.0.0.1:8480", address, 1))
-	})
-	p := chromium.Start(t).Open(address+"/dead-letters/id-a", 1280, 800)
-	p.AwaitText("Your token")
-	p.Type("input[name=secret]", "not-this-one")
-	p.ClickOn("main button")
-	p.AwaitText("no user has this token")
-	p.Type("input[name=secret]", annasToken)
-	p.ClickOn("main button")
-	p.Await(`document.querySelector("h1").innerText == "id-a"`)
-	p.Click("Discard it…")
-	p.Type("input[name=reason]", "surveyed anew")
-	p.Click("Discard 1 dead letter")
-	p.Await(`document.querySelector(".badge.done")`)
-	p.Click("Audit")
-	p.AwaitText("surveyed anew")
-	p.AwaitText("anna")
-	p.Click("Sign out")
-	p.AwaitText("Your token")
-	p.Go(address + "/audit")
-	p.AwaitText("Your token")
 }
 
 func writeKeyPair(t *testing.T, pair tls.Certificate, cert, key string) {

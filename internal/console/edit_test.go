@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -91,28 +90,6 @@ func (o *operator) operationOf(reason string) string {
 	}
 	o.t.Fatalf("no operation because of %q", reason)
 	return ""
-}
-
-// By clicks: the whole value is mended, what changes is shown, and the new version passes.
-func TestBrowser_S4_6_S4_8_mends_a_dead_letter(t *testing.T) {
-	d := newDeskOf(t, &Changes{}, letter("a", 0))
-	address := listening(d)
-	p := chromium.Start(t).Open(address+"/dead-letters/a", 1280, 900)
-	p.Click("Edit it…")
-	p.AwaitText("The whole value")
-	var done bool
-	must.Do(t, p.Eval(`document.querySelector("textarea").value = `+"`"+mended+"`"+`; true`, &done))
-	p.ClickOn("textarea")
-	p.ClickOn("main section:last-child button")
-	p.AwaitText("What would be different")
-	p.AwaitText("passes")
-	p.Type("input[name=reason]", "corners swapped")
-	p.Click("Save as a new version")
-	p.Await(`document.querySelector(".badge.done")`)
-	p.Go(address + "/dead-letters/a")
-	p.Await(`document.querySelector("pre").innerText.includes("[2,0],[2,2]")`)
-	log := p.Log()
-	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
 
 // A note is text, has a name and a time, is audited, does not overwrite one that its writer has not seen, and can be removed.

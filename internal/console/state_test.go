@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -290,29 +289,5 @@ func TestConsole_S4_6_while_no_broker_answers(t *testing.T) {
 	for _, path := range []string{"/api/dead-letters/a", "/api/dead-letters/a/value", "/api/replays", "/api/replays/fix", "/api/audit"} {
 		said := d.refused(d.get(path), http.StatusServiceUnavailable)
 		expect.That(t, strings.Contains(said.Message, "is the broker running?") && said.Exit == cli.ExitRuntime && said.Code == "unavailable", "%s: %+v", path, said)
-	}
-}
-
-// No answer comes from an index that is damaged while the console runs.
-func TestConsole_S4_6_a_damaged_index_is_named(t *testing.T) {
-	d := newDesk(t, letter("a", 0), letter("b", 1))
-	read[StatsAnswer](d, "/api/stats")
-	d.console.letters.Close() // all that it wrote is in the file now
-	d.open()
-	other := must.Get(dlq.Open(t.Context(), d.configure(), dlq.Options{Options: replay.Options{Index: dlqindex.Options{Place: d.index}, Now: func() time.Time { return d.now }}}))(t)
-	defer other.Close()
-	must.Get(other.Index().Sync(t.Context()))(t)
-	whole := must.Get(os.ReadFile(d.index))(t)
-	const page = 16384
-	for i := page; i < len(whole); i++ {
-		whole[i] = 0x5a
-	}
-	must.Do(t, os.WriteFile(d.index, whole, 0o600))
-	if _, err := other.Index().Sync(t.Context()); err != nil { // from its own memory; what it writes makes others read the file again
-		t.Fatal(err)
-	}
-	for _, path := range []string{"/api/stats", "/api/dead-letters", "/api/dead-letters/a"} {
-		said := d.refused(d.get(path), http.StatusServiceUnavailable)
-		expect.That(t, strings.Contains(said.Message, "is damaged") && strings.Contains(said.Message, "replayer index --rebuild"), "%s: %+v", path, said)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay/operation"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -232,21 +231,6 @@ func TestWatch_C4_S2_6_aGroupThatStandsStill(t *testing.T) {
 	o.Progress = func(Progress) { w.readsAll("billing", "payments") }
 	r, err := s.Execute(w.ctx(), plan, o)
 	expect.That(t, err == nil && r.Reinjected == 6 && len(w.read("payments")) == 9, "%+v, %v", r, err)
-}
-
-func TestWatch_S4_8_refusesAGroupThatThereIsNot(t *testing.T) {
-	t.Parallel()
-	w := anyDLQ(t)
-	w.dieOfSpring(1)
-	s := w.aloneService(atStart)
-	for want, o := range map[string]ExecuteOptions{
-		"no such consumer group": {Call: ana("x"), WatchGroup: "nobody"},
-		"--watch-group":          {Call: ana("x"), Wait: true},
-	} {
-		_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), o)
-		expect.That(t, errors.Is(err, operation.ErrOptions) && strings.Contains(err.Error(), want), "%+v: %v", o, err)
-	}
-	expect.Equal(t, len(w.read("payments")), 0, "records put back")
 }
 
 // compact makes the origin of the dead letters of a world a compacted topic, in which each of n records died.

@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -131,45 +128,6 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 	}
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{})) // what fenced ones left
 	w.allOnce(rounds * letters)
-}
-
-// Requests fail at random places; whoever is told of an error runs it again.
-func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_once(t *testing.T) {
-	w := parallel(t)
-	const letters = 60
-	w.dieMany(letters)
-	chance := rand.New(rand.NewPCG(7, 42))
-	var mu sync.Mutex
-	faults := 40
-	unlucky := func(kmsg.Request) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if faults == 0 || chance.IntN(3) != 0 {
-			return false
-		}
-		faults--
-		return true
-	}
-	w.broker.Fault(kfake.Fault{
-		Keys: []kmsg.Key{kmsg.Produce, kmsg.EndTxn, kmsg.InitProducerID, kmsg.Fetch, kmsg.ListOffsets},
-		Err:  kerr.UnknownServerError, Count: -1, When: unlucky,
-	})
-	failed := 0
-	for range 100 {
-		s := w.service()
-		plan, err := s.Plan(w.ctx(), deadletters.Filter{Limit: 10}, PlanOptions{})
-		if err == nil && plan.Letters == 0 {
-			break
-		}
-		if err == nil {
-			_, err = s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("again")})
-		}
-		if err != nil {
-			failed++
-		}
-	}
-	expect.That(t, failed != 0, "no run failed: the test tests nothing")
-	w.allOnce(letters)
 }
 
 // behind is how many letters the tests have in a second batch.

@@ -270,31 +270,6 @@ func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T
 	expect.That(t, r.Reinjected == 2 && r.Left == 1 && r.Skipped[0].ID == "letter-1" && strings.Contains(r.Skipped[0].Why, "changed since the plan"), "%+v", r)
 }
 
-// A person who decides about an escalated letter replays or discards it as it is, and can undo the discard. Who names no status does not
-// mean escalated letters.
-func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
-	w := parallel(t)
-	w.dieMany(6)
-	s := w.service()
-	escalated := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}
-	must.Get(s.Change(w.ctx(), deadletters.Filter{Limit: 4}, Escalate, ana("somebody has to look"), nil))(t)
-	expect.Equal(t, w.plan(s, deadletters.Filter{}).Letters, 2, "a plan of what is pending : its letters")
-	r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("not wanted"), nil)
-	expect.That(t, err == nil && r.Changed == 2, "discard without a status: %+v, %v", r, err)
-	some := escalated
-	some.Limit = 2
-	r, err = s.Change(w.ctx(), some, Discard, ana("not wanted"), nil)
-	must.That(t, err == nil && r.Changed == 2, "discard of escalated ones: %+v, %v", r, err)
-	n := w.statuses()
-	expect.That(t, n[deadletters.Discarded] == 4 && n[deadletters.Escalated] == 2, "%v", n)
-	undone, err := s.Undo(w.ctx(), r.ID, ana("wanted"), nil)
-	expect.That(t, err == nil && undone.Changed == 2, "undo: %+v, %v", undone, err)
-	n = w.statuses()
-	expect.That(t, n[deadletters.Escalated] == 4, "%v", n)
-	expect.Equal(t, w.execute(s, w.plan(s, escalated)).Reinjected, 4, "reinjected")
-	w.consume(well)
-}
-
 // Nobody is asked about letters that a verb cannot change.
 func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
 	w := parallel(t)
