@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,13 +75,4 @@ func TestSizes_C3_S4_15_whatFitsTheSourceCompressedFitsEverywhere(t *testing.T) 
 		expect.That(t, bytes.Equal(r.Value, bad[:len(bad)-1+i]) || bytes.Equal(r.Value, bad[:len(bad)-2+i]), "dead letter %d has %d bytes that differ from the source record's", i, len(r.Value))
 		expect.Equal(t, value(r, "switchback-pointer"), "", "pointer of dead letter", i, "though its record fits")
 	}
-}
-
-// replayID returns the ID of the replay that executes a plan.
-func replayID(t *testing.T, plan string) string {
-	t.Helper()
-	text := must.Get(os.ReadFile(plan))(t)
-	_, rest, _ := strings.Cut(string(text), `"id":"`)
-	id, _, _ := strings.Cut(rest, `"`)
-	return id
 }

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -34,12 +33,4 @@ func (o *operator) goesOn(job string, letters int) {
 	page := o.until(to, fmt.Sprintf(">Replay %d dead letters</button>", letters))
 	to, _ = o.follows(to, with(form(page), "reason", "it answers", "typed", fmt.Sprint(letters), "canary", "0"))
 	o.until(to, ">done<")
-}
-
-// dryRun makes a dry run by clicks, from where a page leads to one, and fills its form.
-func dryRun(p *chromium.Page, letters int, canary string) {
-	p.Click(fmt.Sprintf("Dry run of %s dead letters", thousands(letters)))
-	p.Type("input[name=reason]", "it answers")
-	p.Type("input[name=typed]", fmt.Sprint(letters))
-	p.Await(`document.querySelector("input[name=canary]").value = "` + canary + `"`)
 }
