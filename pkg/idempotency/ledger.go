@@ -83,7 +83,6 @@ type Ledger struct {
 	seed    maphash.Seed // random, so that nobody can guess the table's order and attack it
 	window  time.Duration
 	maxKeys int
-	table   table
 	entries entries
 	newest  uint32 // the keys in the order of their last Note, as a doubly linked list
 	oldest  uint32
@@ -100,7 +99,7 @@ func NewLedger(window time.Duration, maxKeys int) *Ledger {
 		maxKeys = maxPlaces
 	}
 	return &Ledger{
-		seed: maphash.MakeSeed(), window: window, maxKeys: maxKeys, table: newTable(),
+		seed: maphash.MakeSeed(), window: window, maxKeys: maxKeys,
 		newest: none, oldest: none, cutoff: math.MinInt64,
 	}
 }
@@ -111,7 +110,7 @@ func NewLedger(window time.Duration, maxKeys int) *Ledger {
 func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
 	l.cutoff = l.cutoffAt(now)
 	l.sweep()
-	at := l.table.find(l.hash(&k), &k, &l.entries)
+	at := l.find(&k)
 	if at == none {
 		return Applied{}, false
 	}
@@ -127,30 +126,32 @@ func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
 // returns it as pushedOut, and full is true.
 func (l *Ledger) Note(k KeyHash, a Applied) (pushedOut KeyHash, full bool) {
 	l.sweep()
-	h := l.hash(&k)
-	at := l.table.find(h, &k, &l.entries)
+	at := l.find(&k)
+	known := at != none
 	switch {
-	case at != none:
+	case known:
 		l.unlink(at)
 	case l.entries.n >= l.maxKeys:
 		at = l.oldest
 		pushedOut, full = l.entries.at(at).key, true
-		l.table.erase(l.hashAt(at), at, l)
+		l.erase(at)
 		l.unlink(at)
-		l.table.insert(h, at, l)
 	default:
 		at = l.entries.push()
-		l.table.insert(h, at, l)
+		l.split()
 	}
 	e := l.entries.at(at)
 	e.key, e.content, e.version, e.offset, e.at = k, a.Content, a.Version, a.Offset, seconds(a.At)
 	l.link(at, e)
+	if !known {
+		l.insert(at)
+	}
 	return pushedOut, full
 }
 
 // Forget makes the key unknown, for a caller who reverts a Note.
 func (l *Ledger) Forget(k KeyHash) {
-	if at := l.table.find(l.hash(&k), &k, &l.entries); at != none {
+	if at := l.find(&k); at != none {
 		l.remove(at)
 	}
 }
@@ -160,7 +161,7 @@ func (l *Ledger) Len() int { return l.entries.n }
 
 // Bytes returns the memory that the ledger holds, in bytes.
 func (l *Ledger) Bytes() int {
-	return int(unsafe.Sizeof(*l)) + l.table.bytes() + l.entries.bytes()
+	return int(unsafe.Sizeof(*l)) + l.entries.bytes()
 }
 
 // cutoffAt returns the first Unix second that is still within the window.
@@ -182,6 +183,3 @@ func seconds(at time.Time) uint32 {
 }
 
 func (l *Ledger) hash(k *KeyHash) uint64 { return maphash.Bytes(l.seed, k[:]) }
-
-// hashAt returns the table's hash of the key at a place.
-func (l *Ledger) hashAt(at uint32) uint64 { return l.hash(&l.entries.at(at).key) }

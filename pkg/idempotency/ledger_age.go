@@ -28,15 +28,19 @@ func (l *Ledger) expired(at uint32) bool { return int64(l.entries.at(at).at) < l
 // remove forgets the key at a place. The last entry moves there, so that the entries have no holes and their memory can
 // be freed.
 func (l *Ledger) remove(at uint32) {
-	l.table.erase(l.hashAt(at), at, l)
+	l.erase(at)
 	l.unlink(at)
-	if last := place(l.entries.n - 1); last != at {
-		moved := l.entries.at(at)
-		*moved = *l.entries.at(last)
-		l.table.move(l.hashAt(at), last, at)
-		l.relink(at, moved)
-	}
+	l.join()
+	last := place(l.entries.n - 1)
+	moved, free := *l.entries.at(last), l.entries.at(at)
 	l.entries.pop()
+	if at == last {
+		return
+	}
+	moved.head = free.head // the bucket stays where it is
+	*free = moved
+	l.relink(at, free)
+	*l.reference(&moved.key, last) = at
 }
 
 // link puts the entry at the new end of the list.

@@ -1,244 +1,89 @@
 package idempotency
 
-import (
-	"slices"
-	"unsafe"
-)
+import "math/bits"
 
-// The table finds an entry's place by its key: extendible hashing over segments of 4 KiB, each an open-addressing table
-// of buckets. A full segment is split in two by the next bit of the hash, and two nearly empty ones are merged, so the
-// table grows and shrinks by 4 KiB at a time and never as a whole.
-const (
-	bucketSlots    = 12
-	segmentBuckets = 63
-	// splitAt is the fill at which a segment is split, 92 % of its slots. Right
-	// after all have been split, a key costs 4096/348 = 11.8 bytes.
-	splitAt = 695
-	// mergeAt is the fill at which two halves are merged. It bounds the cost of a key in a shrinking table, 2*4096/567 =
-	// 14.4 bytes, and is far enough below splitAt that a merged segment is not split again soon.
-	mergeAt = 567
-)
+// The table finds an entry's place by its key: linear hashing with as many buckets as there are entries. A bucket is a
+// chain of entries. Each entry holds the head of the bucket with the number of its place, so the table needs no memory
+// of its own. A new entry splits one bucket in two, and a removed one joins two, so the table never grows or shrinks as
+// a whole.
 
-// bucket is one cache line. A key whose bucket is full goes to the next one with room. over counts, for each bucket, the
-// keys that passed it, so that a search knows where to stop and a removal leaves nothing behind.
-type bucket struct {
-	tags   [bucketSlots]uint8 // 0 marks a free slot
-	over   uint16
-	_      [2]byte
-	places [bucketSlots]uint32
-}
-
-// segment has 64 buckets; its own figures take the place of the first one.
-type segment struct {
-	used    uint16 // keys
-	depth   uint8  // leading bits of the hash that all its keys share
-	_       [61]byte
-	buckets [segmentBuckets]bucket
-}
-
-type table struct {
-	directory []*segment // 1<<depth of them, by the leading bits of the hash
-	depth     uint8
-	segments  int
-	deepest   int // segments whose depth is the directory's
-}
-
-func newTable() table {
-	return table{directory: []*segment{{}}, segments: 1, deepest: 1}
-}
-
-// Three parts of a hash choose the segment (leading bits), the tag (the byte in
-// the middle) and the bucket (trailing 32 bits).
-func tagOf(h uint64) uint8 { return max(uint8(h>>32&0xff), 1) }
-
-func bucketOf(h uint64) int { return int((h & 0xffffffff) * segmentBuckets >> 32) } //nolint:gosec // below segmentBuckets
-
-func nextBucket(b int) int {
-	if b++; b < segmentBuckets {
-		return b
+// bucketOf returns the bucket of a hash in a table of n buckets: its trailing bits, one fewer for a bucket that does not
+// exist yet.
+func bucketOf(h uint64, n int) uint32 {
+	b := uint32(h & (1<<bits.Len32(place(n-1)) - 1))
+	if b >= place(n) {
+		return parentOf(b)
 	}
-	return 0
+	return b
 }
 
-func (t *table) segmentOf(h uint64) *segment { return t.directory[h>>(64-t.depth)] }
+// parentOf returns the bucket that a bucket is split from.
+func parentOf(b uint32) uint32 { return b &^ (1 << (bits.Len32(b) - 1)) }
+
+// head returns the first place of a bucket's chain.
+func (l *Ledger) head(bucket uint32) *uint32 { return &l.entries.at(bucket).head }
 
 // find returns the place of a key, or none.
-func (t *table) find(h uint64, k *KeyHash, all *entries) uint32 {
-	s, tag := t.segmentOf(h), tagOf(h)
-	for b, left := bucketOf(h), segmentBuckets; left > 0; b, left = nextBucket(b), left-1 {
-		line := &s.buckets[b]
-		for i, seen := range line.tags {
-			if seen == tag && all.at(line.places[i]).key == *k {
-				return line.places[i]
-			}
+func (l *Ledger) find(k *KeyHash) uint32 {
+	if l.entries.n == 0 {
+		return none
+	}
+	at := *l.head(bucketOf(l.hash(k), l.entries.n))
+	for at != none && l.entries.at(at).key != *k {
+		at = l.entries.at(at).next
+	}
+	return at
+}
+
+// insert adds the entry at a place to the chain of its key.
+func (l *Ledger) insert(at uint32) {
+	e := l.entries.at(at)
+	head := l.head(bucketOf(l.hash(&e.key), l.entries.n))
+	e.next, *head = *head, at
+}
+
+// reference returns what refers to a place in the chain of a key.
+func (l *Ledger) reference(k *KeyHash, at uint32) *uint32 {
+	r := l.head(bucketOf(l.hash(k), l.entries.n))
+	for *r != at {
+		r = &l.entries.at(*r).next
+	}
+	return r
+}
+
+// erase removes the entry at a place from the chain of its key.
+func (l *Ledger) erase(at uint32) {
+	e := l.entries.at(at)
+	*l.reference(&e.key, at) = e.next
+}
+
+// split moves the keys of the last bucket, which was just added, there.
+func (l *Ledger) split() {
+	last := place(l.entries.n - 1)
+	if last == 0 {
+		return
+	}
+	for r := l.head(parentOf(last)); *r != none; {
+		at := *r
+		e := l.entries.at(at)
+		if bucketOf(l.hash(&e.key), l.entries.n) != last {
+			r = &e.next
+			continue
 		}
-		if line.over == 0 {
-			break
-		}
-	}
-	return none
-}
-
-// insert adds a key that is not in the table. The hash has a random seed, so a few splits separate the keys of a full
-// segment.
-func (t *table) insert(h uint64, at uint32, l *Ledger) {
-	for t.segmentOf(h).used >= splitAt {
-		t.split(h, l)
-	}
-	t.segmentOf(h).insert(h, at)
-}
-
-// erase removes a key that is in the table.
-func (t *table) erase(h uint64, at uint32, l *Ledger) {
-	t.segmentOf(h).erase(h, at)
-	t.merge(h, l)
-}
-
-// move changes the place of a key that is in the table.
-func (t *table) move(h uint64, from, to uint32) {
-	line, i := t.segmentOf(h).locate(h, from, 0)
-	line.places[i] = to
-}
-
-func (t *table) bytes() int {
-	return t.segments*int(unsafe.Sizeof(segment{})) + cap(t.directory)*int(unsafe.Sizeof(&segment{}))
-}
-
-func (s *segment) insert(h uint64, at uint32) {
-	for b := bucketOf(h); ; b = nextBucket(b) {
-		line := &s.buckets[b]
-		if i := slices.Index(line.tags[:], 0); i >= 0 {
-			line.tags[i], line.places[i] = tagOf(h), at
-			s.used++
-			return
-		}
-		line.over++
+		*r = e.next
+		e.next, *l.head(last) = *l.head(last), at
 	}
 }
 
-func (s *segment) erase(h uint64, at uint32) {
-	line, i := s.locate(h, at, 1)
-	line.tags[i] = 0
-	s.used--
-}
-
-// locate returns the slot of the key at a place, and subtracts leaving from the count of every bucket that the key
-// passed.
-func (s *segment) locate(h uint64, at uint32, leaving uint16) (line *bucket, slot int) {
-	tag := tagOf(h)
-	for b := bucketOf(h); ; b = nextBucket(b) {
-		line := &s.buckets[b]
-		for i, seen := range line.tags {
-			if seen == tag && line.places[i] == at {
-				return line, i
-			}
-		}
-		line.over -= leaving
+// join adds the chain of the last bucket, which is about to be removed, to that of its parent.
+func (l *Ledger) join() {
+	last := place(l.entries.n - 1)
+	if last == 0 {
+		return
 	}
-}
-
-// split divides the segment of a hash in two. It reads the entry of each key: about 700 of them, a small part of a
-// millisecond.
-func (t *table) split(h uint64, l *Ledger) {
-	low := t.segmentOf(h)
-	if low.depth == t.depth {
-		t.double()
+	end := l.head(parentOf(last))
+	for *end != none {
+		end = &l.entries.at(*end).next
 	}
-	low.depth++
-	high := &segment{depth: low.depth}
-	for b := range low.buckets {
-		line := &low.buckets[b]
-		for i, tag := range line.tags {
-			if tag == 0 {
-				continue
-			}
-			at := line.places[i]
-			if own := l.hashAt(at); branch(own, low.depth) == 1 {
-				low.erase(own, at)
-				high.insert(own, at)
-			}
-		}
-	}
-	from, to := t.span(h, low.depth-1)
-	t.point((from+to)/2, to, high)
-	t.segments++
-	if low.depth == t.depth {
-		t.deepest += 2
-	}
-}
-
-// merge joins the segment of a hash with its other half if both together are small enough.
-func (t *table) merge(h uint64, l *Ledger) {
-	for {
-		s := t.segmentOf(h)
-		if s.depth == 0 || s.used > mergeAt {
-			return
-		}
-		from, to := t.span(h, s.depth-1)
-		low, high := t.directory[from], t.directory[to-1]
-		if low.depth != high.depth || low.used+high.used > mergeAt {
-			return
-		}
-		high.each(func(at uint32) { low.insert(l.hashAt(at), at) })
-		t.point((from+to)/2, to, low)
-		t.segments--
-		if low.depth == t.depth {
-			t.deepest -= 2
-		}
-		low.depth--
-		for t.deepest == 0 {
-			t.halve()
-		}
-	}
-}
-
-// each calls visit with every place in the segment.
-func (s *segment) each(visit func(at uint32)) {
-	for b := range s.buckets {
-		line := &s.buckets[b]
-		for i, tag := range line.tags {
-			if tag != 0 {
-				visit(line.places[i])
-			}
-		}
-	}
-}
-
-// branch returns the bit of the hash that distinguishes two segments of a depth.
-func branch(h uint64, depth uint8) uint64 { return h >> (64 - depth) & 1 }
-
-// span returns the part of the directory that a segment of a depth fills.
-func (t *table) span(h uint64, depth uint8) (from, to int) {
-	length := 1 << (t.depth - depth)
-	from = int(h>>(64-t.depth)) &^ (length - 1) //nolint:gosec // a place in the directory
-	return from, from + length
-}
-
-func (t *table) point(from, to int, s *segment) {
-	for i := from; i < to; i++ {
-		t.directory[i] = s
-	}
-}
-
-// double makes the directory one bit deeper, eight bytes for each segment.
-func (t *table) double() {
-	wide := make([]*segment, 2*len(t.directory))
-	for i, s := range t.directory {
-		wide[2*i], wide[2*i+1] = s, s
-	}
-	t.directory, t.deepest = wide, 0
-	t.depth++
-}
-
-// halve removes a bit from the directory that no segment needs any more.
-func (t *table) halve() {
-	narrow := make([]*segment, len(t.directory)/2)
-	t.deepest, t.depth = 0, t.depth-1
-	for i := range narrow {
-		narrow[i] = t.directory[2*i]
-		if narrow[i].depth == t.depth {
-			t.deepest++
-		}
-	}
-	t.directory = narrow
+	*end = *l.head(last)
 }

@@ -135,7 +135,7 @@ func checkLedger(t *testing.T, l *Ledger) {
 	for at := l.oldest; at != none; at = l.entries.at(at).newer {
 		e := l.entries.at(at)
 		must.That(t, e.older == before, "entry %d: the older one is %d, want %d", at, e.older, before)
-		must.Equal(t, l.table.find(l.hash(&e.key), &e.key, &l.entries), at, "entry")
+		must.Equal(t, l.find(&e.key), at, "entry")
 		if count++; count > l.Len() {
 			t.Fatalf("the list is longer than %d keys", l.Len())
 		}
@@ -145,46 +145,18 @@ func checkLedger(t *testing.T, l *Ledger) {
 	checkTable(t, l)
 }
 
-// checkTable checks every counter of the table.
+// checkTable checks that each key is in the chain of its bucket, once.
 func checkTable(t *testing.T, l *Ledger) {
 	t.Helper()
-	d := &l.table
-	must.That(t, len(d.directory) == 1<<d.depth, "%d places in a directory of depth %d", len(d.directory), d.depth)
-	segments, deepest, keys := 0, 0, 0
-	for i := 0; i < len(d.directory); {
-		s := d.directory[i]
-		length := 1 << (d.depth - s.depth)
-		must.That(t, i%length == 0, "a segment of depth %d begins at %d", s.depth, i)
-		for j := i; j < i+length; j++ {
-			must.That(t, d.directory[j] == s, "place %d holds another segment than place %d", j, i)
-		}
-		if s.depth == d.depth {
-			deepest++
-		}
-		segments, keys, i = segments+1, keys+checkSegment(t, l, s), i+length
-	}
-	must.That(t, segments == d.segments && deepest == d.deepest && keys == l.Len(), "segments %d, deepest %d, keys %d; counted %d, %d, %d", d.segments, d.deepest, l.Len(), segments, deepest, keys)
-}
-
-func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
-	t.Helper()
-	var over [segmentBuckets]uint16
-	for b := range s.buckets {
-		for i, tag := range s.buckets[b].tags {
-			if tag == 0 {
-				continue
-			}
+	keys := 0
+	for b := range place(l.Len()) {
+		for at := *l.head(b); at != none; at = l.entries.at(at).next {
+			must.Equal(t, bucketOf(l.hash(&l.entries.at(at).key), l.Len()), b, "the bucket of entry", at)
 			keys++
-			for home := bucketOf(l.hashAt(s.buckets[b].places[i])); home != b; home = nextBucket(home) {
-				over[home]++
-			}
+			must.That(t, keys <= l.Len(), "the chains are longer than %d keys", l.Len())
 		}
 	}
-	for b := range s.buckets {
-		must.That(t, s.buckets[b].over == over[b], "bucket %d counts %d keys that went past it, there are %d", b, s.buckets[b].over, over[b])
-	}
-	must.That(t, keys == int(s.used) && keys <= splitAt, "a segment counts %d keys and holds %d, at most %d", s.used, keys, splitAt)
-	return keys
+	must.Equal(t, keys, l.Len(), "keys in the chains")
 }
 
 // bytesPerKey fails if the ledger is larger than allowed at its size.
@@ -322,7 +294,7 @@ func drive(t *testing.T, r *rand.Rand, keys, maxKeys int, jumps bool) {
 	checkLedger(t, l)
 }
 
-// The table agrees with a plain map, with enough keys for hundreds of segments that split and merge.
+// The table agrees with a plain map, while buckets are split and joined.
 func TestLedger_as_a_plain_map_at_size(t *testing.T) {
 	const keys = 150_000
 	r := rand.New(rand.NewPCG(7, 7))
