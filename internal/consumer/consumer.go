@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -238,7 +239,7 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 		}
 	}
 	if len(blocking) > 0 {
-		return &TopicsError{blocking}
+		return errors.New("the topics do not fit, so nothing is consumed:\n  " + strings.Join(blocking, "\n  "))
 	}
 	if err := c.table(ctx); err != nil {
 		return err
@@ -259,14 +260,6 @@ func (c *Consumer) schema(ctx context.Context) error {
 
 // passes reports whether a start-up error is transient, so that records can wait until it passes.
 func passes(err error) bool { return err != nil && classify.Of(err).Transient() }
-
-// TopicsError lists the topics that keep the consumer from starting.
-type TopicsError struct{ Faults []string }
-
-// Error lists the faults, each with the command that fixes it.
-func (e *TopicsError) Error() string {
-	return "the topics do not fit, so nothing is consumed:\n  " + strings.Join(e.Faults, "\n  ")
-}
 
 // Reload applies the keys of another configuration that can change while the consumer runs: rates, breakers and the log
 // level. It logs each key that it applies, and each that needs a restart. It may be called from one goroutine at a time.

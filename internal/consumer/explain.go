@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func Explain(cfg *config.Config) Explained {
 			out.Table = append(out.Table, byStatus...)
 			continue
 		}
-		out.Table = append(out.Table, x.row(e.Condition(), x.classify(sample(e.Code))))
+		out.Table = append(out.Table, x.row(e.Condition(), x.classify(classify.WithCode(e.Code, classify.StageHandler, errors.New(string(e.Code))))))
 	}
 	return out
 }
@@ -55,13 +56,6 @@ type explainer struct {
 	tiers     []policy.Tier
 	tolerance config.Tolerance
 }
-
-// sample is an error with a code.
-type sample classify.Code
-
-func (s sample) Error() string              { return string(s) }
-func (s sample) FailureCode() classify.Code { return classify.Code(s) }
-func (sample) FailureStage() classify.Stage { return classify.StageHandler }
 
 func (x explainer) row(condition string, f classify.Failure) Explanation {
 	return Explanation{condition, f.Code, f.Class, f.Level, f.Category, f.Alert, x.answer(f)}

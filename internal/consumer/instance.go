@@ -27,15 +27,7 @@ type InstanceName struct {
 // Release frees the name.
 func (s *InstanceName) Release() error { return s.held.Close() }
 
-// NoFreeNameError means that every name of a group is taken on this host.
-type NoFreeNameError struct{ Group, Host string }
-
-// Error names the flag that helps.
-func (e *NoFreeNameError) Error() string {
-	return fmt.Sprintf("all %d names of consumer group %s from %s to %s-%d are taken on this host: name this instance with --instance", MostInstances, e.Group, e.Host, e.Host, MostInstances)
-}
-
-// ReserveInstance reserves the first free name of a group. The error is a *NoFreeNameError or an error of the system.
+// ReserveInstance reserves the first free name of a group. It fails if every name is taken on this host.
 func ReserveInstance(group, host string) (*InstanceName, error) {
 	for n := range MostInstances {
 		name := nthName(host, n)
@@ -47,7 +39,7 @@ func ReserveInstance(group, host string) (*InstanceName, error) {
 			return &InstanceName{Name: name, Taken: n, held: held}, nil
 		}
 	}
-	return nil, &NoFreeNameError{group, host}
+	return nil, fmt.Errorf("all %d names of consumer group %s from %s to %s-%d are taken on this host: name this instance with --instance", MostInstances, group, host, host, MostInstances)
 }
 
 // nthName returns name n, from 0. The first is the host's own name.

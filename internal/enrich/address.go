@@ -59,15 +59,15 @@ func (a address) fill(f *transform.Feature) (*url.URL, error) {
 		}
 		b.WriteString(escape(text, p.Query))
 		if b.Len() > maxURLBytes {
-			return nil, &fault{classify.CodeLimitExceeded, fmt.Sprintf("with the feature's %s the URL has more than %d bytes", p.Name, maxURLBytes)}
+			return nil, failed(classify.CodeLimitExceeded, "with the feature's %s the URL has more than %d bytes", p.Name, maxURLBytes)
 		}
 	}
 	u, err := url.Parse(b.String())
 	if err != nil {
-		return nil, &fault{classify.CodeCoercionFailed, "the feature's values do not make a URL"}
+		return nil, failed(classify.CodeCoercionFailed, "the feature's values do not make a URL")
 	}
 	if found := template.PathFault(u.EscapedPath()); found != "" {
-		return nil, &fault{classify.CodeCoercionFailed, "with the feature's values the path of the URL " + found}
+		return nil, failed(classify.CodeCoercionFailed, "with the feature's values the path of the URL %s", found)
 	}
 	return u, nil
 }
@@ -78,7 +78,7 @@ func isUnprintable(r rune) bool {
 }
 
 func controlFault(name string) error {
-	return &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds a control character", name)}
+	return failed(classify.CodeCoercionFailed, "%s of the feature holds a control character", name)
 }
 
 // valueOf returns the value of {id} or {properties.name}; ok is false if there is none.
@@ -94,11 +94,11 @@ func valueOf(f *transform.Feature, name string) (value transform.Value, ok bool)
 func textOf(f *transform.Feature, name string) (string, error) {
 	value, ok := valueOf(f, name)
 	if kind := value.Kind(); kind == transform.KindArray || kind == transform.KindObject {
-		return "", &fault{classify.CodeWrongType, fmt.Sprintf("%s of the feature is an %s, and the request needs a plain value", name, kind)}
+		return "", failed(classify.CodeWrongType, "%s of the feature is an %s, and the request needs a plain value", name, kind)
 	}
 	text := value.Text()
 	if !ok || text == "" {
-		return "", &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the request needs", name)}
+		return "", failed(classify.CodeMissingRequired, "the feature has no %s, which the request needs", name)
 	}
 	return text, nil
 }
@@ -163,7 +163,7 @@ func (t bodyText) value(f *transform.Feature) (transform.Value, error) {
 	if len(t) == 1 && t[0].Name != "" { // a single name keeps the type of its value
 		value, ok := valueOf(f, t[0].Name)
 		if !ok || value.IsNull() {
-			return transform.Value{}, &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the request needs", t[0].Name)}
+			return transform.Value{}, failed(classify.CodeMissingRequired, "the feature has no %s, which the request needs", t[0].Name)
 		}
 		return value, nil
 	}
@@ -226,7 +226,7 @@ func fillBody(b body, f *transform.Feature) ([]byte, error) {
 	}
 	out := value.AppendJSON(nil)
 	if len(out) > maxBodyBytes {
-		return nil, &fault{classify.CodeLimitExceeded, fmt.Sprintf("with the feature's values the body has more than %d bytes", maxBodyBytes)}
+		return nil, failed(classify.CodeLimitExceeded, "with the feature's values the body has more than %d bytes", maxBodyBytes)
 	}
 	return out, nil
 }

@@ -40,7 +40,7 @@ func parseAddressPolicy(allowPrivate bool, networks []string) (addressPolicy, er
 	return p, nil
 }
 
-// Check returns an *addressRefusedError for an address that may not be dialled.
+// Check returns an error for an address that may not be dialled.
 func (p addressPolicy) Check(addr netip.Addr) error {
 	kind := addressKindOf(addr)
 	plain := addr.Unmap().WithZone("")
@@ -56,7 +56,7 @@ func (p addressPolicy) Check(addr netip.Addr) error {
 		if kind == addressLoopback || kind == addressPrivate {
 			allow = "set allow_private: true, or list its network in allow_networks"
 		}
-		return &addressRefusedError{fault{classify.CodeAddressRefused, fmt.Sprintf("%s is a %s address, which is refused; %s", plain, kind, allow)}, kind}
+		return failed(classify.CodeAddressRefused, "%s is a %s address, which is refused; %s", plain, kind, allow)
 	}
 }
 
@@ -67,12 +67,6 @@ func (p addressPolicy) Control(_ context.Context, _, address string, _ syscall.R
 		return fmt.Errorf("dial: %w", &net.AddrError{Err: "is not an IP address and a port", Addr: address})
 	}
 	return p.Check(at.Addr())
-}
-
-// addressRefusedError reports a connection that the policy refused. It is permanent: waiting does not change an address.
-type addressRefusedError struct {
-	fault
-	Kind addressKind
 }
 
 // addressKind groups the addresses that the policy treats alike. It is a closed list.

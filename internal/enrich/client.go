@@ -78,11 +78,11 @@ func tunnelRefused(_ context.Context, proxy *url.URL, _ *http.Request, answer *h
 	}
 	withoutBody := *answer
 	withoutBody.Body = nil // it belongs to the connection
-	failed := classify.NewHTTPError(&withoutBody, time.Now())
-	if failed.Status == http.StatusNotFound || failed.Status == http.StatusGone {
-		return &fault{classify.CodeHTTPClientError, fmt.Sprintf("the proxy %s does not connect: %v", classify.PublicURL(proxy), failed)}
+	reported := classify.NewHTTPError(&withoutBody, time.Now())
+	if reported.Status == http.StatusNotFound || reported.Status == http.StatusGone {
+		return failed(classify.CodeHTTPClientError, "the proxy %s does not connect: %v", classify.PublicURL(proxy), reported)
 	}
-	return fmt.Errorf("the proxy %s does not connect: %w", classify.PublicURL(proxy), failed)
+	return fmt.Errorf("the proxy %s does not connect: %w", classify.PublicURL(proxy), reported)
 }
 
 // dialer connects to the addresses that the policy allows, and to the proxies, which the operator chose.

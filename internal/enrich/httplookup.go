@@ -160,7 +160,7 @@ func (l *httpLookup) refused(target *url.URL, answer *http.Response) error {
 	if reported == nil {
 		return failed
 	}
-	if trouble, ok := errors.AsType[*fault](reported); ok && trouble.code == classify.CodeBadResponse && answer.StatusCode >= 500 {
+	if trouble, ok := errors.AsType[classify.Coded](reported); ok && trouble.FailureCode() == classify.CodeBadResponse && answer.StatusCode >= 500 {
 		return classify.WithClass(classify.RetryBackoff, failed) // it looks like an outage, and the answer says that the request is not at fault
 	}
 	response := classify.NewResponse(answer)
@@ -205,7 +205,7 @@ func (l *httpLookup) lost(target *url.URL, err error) error {
 }
 
 func (l *httpLookup) badResponse(target *url.URL, what string) error {
-	return &fault{classify.CodeBadResponse, fmt.Sprintf("%s %s: the answer %s", l.method, classify.PublicURL(target), strings.TrimSpace(what))}
+	return failed(classify.CodeBadResponse, "%s %s: the answer %s", l.method, classify.PublicURL(target), strings.TrimSpace(what))
 }
 
 // beginning returns the start of an answer's body in a form that may be shown.

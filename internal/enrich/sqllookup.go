@@ -82,7 +82,7 @@ func argument(f *transform.Feature, name string) (string, error) {
 		return textOf(f, name)
 	}
 	if f.Geometry.IsNull() {
-		return "", &fault{classify.CodeMissingRequired, "the feature has no geometry, which the request needs"}
+		return "", failed(classify.CodeMissingRequired, "the feature has no geometry, which the request needs")
 	}
 	return string(geometryValue(f.Geometry.Shape).AppendJSON(nil)), nil
 }
@@ -102,7 +102,7 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 	case err != nil:
 		return transform.Value{}, writes(l.db.Lost(err))
 	case len(answer) > l.rows:
-		return transform.Value{}, &fault{classify.CodeForeignKeyUnresolved, fmt.Sprintf("%s: more than %d rows match (sql.max_rows); ask for what tells them apart", l.db.What, l.rows)}
+		return transform.Value{}, failed(classify.CodeForeignKeyUnresolved, "%s: more than %d rows match (sql.max_rows); ask for what tells them apart", l.db.What, l.rows)
 	case l.rows > 1:
 		return transform.ArrayValue(answer...), nil
 	case len(answer) == 0:
@@ -116,18 +116,10 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 // the transaction itself is read-only.
 func writes(err error) error {
 	if postgres.WriteRefused(err) {
-		return &writeError{fault{classify.CodeDBAccess, err.Error()}, err}
+		return classify.WithCode(classify.CodeDBAccess, classify.StageEnrich, err)
 	}
 	return err
 }
-
-// writeError is permanent: waiting does not change the query.
-type writeError struct {
-	fault
-	err error
-}
-
-func (e *writeError) Unwrap() error { return e.err }
 
 // read collects the rows.
 func (l *sqlLookup) read(rows pgx.Rows) ([]transform.Value, error) {
@@ -143,11 +135,11 @@ func (l *sqlLookup) read(rows pgx.Rows) ([]transform.Value, error) {
 			bytes += len(*text)
 		}
 		if text == nil || bytes > l.limit {
-			return nil, &fault{classify.CodeBadResponse, fmt.Sprintf("the answer has more than %d bytes (sql.max_response_bytes)", l.limit)}
+			return nil, failed(classify.CodeBadResponse, "the answer has more than %d bytes (sql.max_response_bytes)", l.limit)
 		}
 		value, err := transform.ParseValue([]byte(*text))
 		if err != nil {
-			return nil, &fault{classify.CodeBadResponse, "a row is not JSON that can be read: " + err.Error()}
+			return nil, failed(classify.CodeBadResponse, "a row is not JSON that can be read: %v", err)
 		}
 		out = append(out, value)
 	}

@@ -203,7 +203,7 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 		return nil, q.err
 	}
 	answer, err := p.ask(ctx, q.question, s.whole)
-	if _, unmatched := errors.AsType[*unmatchedError](err); unmatched && !s.required {
+	if errors.Is(err, errUnmatched) && !s.required {
 		return make([]transform.Value, len(s.set)), nil
 	}
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 	for i, a := range s.set {
 		found, ok := a.from.in(answer)
 		if !ok && s.required {
-			lacks := &fault{classify.CodeMissingRequired, fmt.Sprintf("%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)}
+			lacks := failed(classify.CodeMissingRequired, "%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)
 			return nil, classify.WithRequest(p.failedRequest(q.question, 0), lacks)
 		}
 		values[i] = found // null if there is no value at the pointer

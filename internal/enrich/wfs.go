@@ -77,7 +77,7 @@ func (g *getFeature) fill(f *transform.Feature) (*url.URL, error) {
 	out := g.base
 	out.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	if len(out.RawQuery) > maxURLBytes {
-		return nil, &fault{classify.CodeLimitExceeded, fmt.Sprintf("with the feature's values the URL has more than %d bytes", maxURLBytes)}
+		return nil, failed(classify.CodeLimitExceeded, "with the feature's values the URL has more than %d bytes", maxURLBytes)
 	}
 	return &out, nil
 }
@@ -135,7 +135,7 @@ func plainText(parts []template.Part, f *transform.Feature, unfit func(rune) boo
 		}
 		if at >= 0 {
 			r, _ := utf8.DecodeRuneInString(text[at:])
-			return "", &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds %q, which a WFS request cannot carry", p.Name, r)}
+			return "", failed(classify.CodeCoercionFailed, "%s of the feature holds %q, which a WFS request cannot carry", p.Name, r)
 		}
 		b.WriteString(text)
 	}
@@ -161,11 +161,11 @@ func wfsException(what string, status int, text []byte) error {
 	case code == "NotFound":
 		return unmatched(what)
 	case slices.Contains(wfsFaults(), code):
-		return &fault{classify.CodeHTTPBadRequest, fmt.Sprintf("%s: the service answers with the exception %s", what, code)}
+		return failed(classify.CodeHTTPBadRequest, "%s: the service answers with the exception %s", what, code)
 	case status/100 == 4 && code != "OperationProcessingFailed":
 		return nil
 	default:
-		return &fault{classify.CodeBadResponse, fmt.Sprintf("%s: the service answers with the exception %q", what, code)}
+		return failed(classify.CodeBadResponse, "%s: the service answers with the exception %q", what, code)
 	}
 }
 
@@ -210,12 +210,11 @@ func asciiOf(_ string, text io.Reader) (io.Reader, error) {
 	return bytes.NewReader(all), err
 }
 
-// unmatchedError means that nothing matches the question. It is the record's failure only if the step requires an
-// answer.
-type unmatchedError struct{ fault }
+// errUnmatched marks a question that nothing matches. It is the record's failure only if the step requires an answer.
+var errUnmatched = errors.New("nothing matches")
 
 func unmatched(what string) error {
-	return &unmatchedError{fault{classify.CodeForeignKeyUnresolved, what + ": nothing matches"}}
+	return failed(classify.CodeForeignKeyUnresolved, "%s: %w", what, errUnmatched)
 }
 
 // oneFeature returns the feature of a GeoJSON answer: the answer itself, or the only member of a collection (RFC 7946).
@@ -225,19 +224,19 @@ func oneFeature(what string, answer transform.Value) (transform.Value, error) {
 		return answer, nil
 	case "FeatureCollection":
 	default:
-		return transform.Value{}, &fault{classify.CodeBadResponse, fmt.Sprintf("%s: the answer is no GeoJSON feature or collection of features", what)}
+		return transform.Value{}, failed(classify.CodeBadResponse, "%s: the answer is no GeoJSON feature or collection of features", what)
 	}
 	features, ok := child(answer, "features")
 	if !ok || features.Kind() != transform.KindArray {
-		return transform.Value{}, &fault{classify.CodeBadResponse, what + ": the answer is a collection without features"}
+		return transform.Value{}, failed(classify.CodeBadResponse, "%s: the answer is a collection without features", what)
 	}
 	switch all := features.Items(); {
 	case len(all) == 0:
 		return transform.Value{}, unmatched(what)
 	case len(all) > 1:
-		return transform.Value{}, &fault{classify.CodeForeignKeyUnresolved, what + ": more than one feature matches; ask for what tells them apart"}
+		return transform.Value{}, failed(classify.CodeForeignKeyUnresolved, "%s: more than one feature matches; ask for what tells them apart", what)
 	case typeOf(all[0]) != "Feature":
-		return transform.Value{}, &fault{classify.CodeBadResponse, what + ": the collection holds what is no feature"}
+		return transform.Value{}, failed(classify.CodeBadResponse, "%s: the collection holds what is no feature", what)
 	default:
 		return all[0], nil
 	}
@@ -246,7 +245,7 @@ func oneFeature(what string, answer transform.Value) (transform.Value, error) {
 // stacItem returns an item of a STAC API (STAC 1.0), which is a GeoJSON feature of its own kind.
 func stacItem(what string, answer transform.Value) (transform.Value, error) {
 	if version, ok := child(answer, "stac_version"); typeOf(answer) != "Feature" || !ok || version.Kind() != transform.KindString {
-		return transform.Value{}, &fault{classify.CodeBadResponse, what + ": the answer is no STAC item"}
+		return transform.Value{}, failed(classify.CodeBadResponse, "%s: the answer is no STAC item", what)
 	}
 	return answer, nil
 }
@@ -256,16 +255,7 @@ func typeOf(v transform.Value) string {
 	return t.Text()
 }
 
-// fault is a failure that no library reports: a missing value of the feature, or a wrong but successful answer.
-type fault struct {
-	code    classify.Code
-	message string
+// failed returns a failure that no library reports: a missing value of the feature, or a wrong but successful answer.
+func failed(code classify.Code, format string, args ...any) error {
+	return classify.WithCode(code, classify.StageEnrich, fmt.Errorf(format, args...))
 }
-
-func (f *fault) Error() string { return f.message }
-
-// FailureCode makes the error classifiable.
-func (f *fault) FailureCode() classify.Code { return f.code }
-
-// FailureStage makes the error classifiable.
-func (f *fault) FailureStage() classify.Stage { return classify.StageEnrich }

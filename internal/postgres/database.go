@@ -110,7 +110,7 @@ func (d *Database) Lost(err error) error {
 		return nil
 	}
 	if _, oversize := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); oversize {
-		return &answerError{fmt.Errorf("%s: a message of the server is too large: %w", d.What, err)}
+		return classify.WithCode(classify.CodeBadResponse, "", fmt.Errorf("%s: a message of the server is too large: %w", d.What, err))
 	}
 	_, answered := errors.AsType[*pgconn.PgError](err)
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
@@ -119,17 +119,6 @@ func (d *Database) Lost(err error) error {
 	}
 	return fmt.Errorf("%s: %w", d.What, err)
 }
-
-// answerError is a response of the server that is too large to read.
-type answerError struct{ error }
-
-func (e *answerError) Unwrap() error { return e.error }
-
-// FailureCode is the code of a bad response.
-func (e *answerError) FailureCode() classify.Code { return classify.CodeBadResponse }
-
-// FailureStage leaves the stage to the caller.
-func (e *answerError) FailureStage() classify.Stage { return "" }
 
 // Connecting reports whether an error concerns getting a connection: the network, TLS, the login, or the place of the
 // connection string.

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -228,7 +229,7 @@ type done struct{ took, deleted int }
 // send writes rows in one transaction.
 func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, error) {
 	d, err := s.transact(ctx, known, rows)
-	if err = known.claimed(err); isClaim(err) {
+	if err = known.claimed(err); errors.Is(err, errClaimed) {
 		// Another instance may have written the same record key for the first time at the same moment. That instance has
 		// committed by now, so the second try finds the key, and only a row of another key fails again.
 		d, err = s.transact(ctx, known, rows)

@@ -49,13 +49,8 @@ func RecordKey(guardKey []byte) ([]byte, error) {
 // uniqueViolation is the SQLSTATE of a duplicate key (PostgreSQL's manual, appendix A).
 const uniqueViolation = "23505"
 
-// claimError means that the row belongs to another record key.
-type claimError struct{ coded }
-
-func isClaim(err error) bool {
-	_, is := errors.AsType[*claimError](err)
-	return is
-}
+// errClaimed marks a row that belongs to another record key.
+var errClaimed = errors.New("the row is that of another record key")
 
 // claimed converts a failure if the row belongs to another key. The guard's own key cannot be violated: the upsert
 // resolves conflicts by it.
@@ -64,8 +59,8 @@ func (t *table) claimed(err error) error {
 	if !ok || !t.claims || pgErr.Code != uniqueViolation || pgErr.TableName != lastOf(t.guardName()) {
 		return err
 	}
-	text := fmt.Sprintf("%s: the row is that of another record key: %s; a row is given up when that key is deleted or takes another row", t.name, pgErr.Detail)
-	return &claimError{coded{classify.CodeDBConstraint, text, err}}
+	return classify.WithCode(classify.CodeDBConstraint, classify.StageSink,
+		fmt.Errorf("%s: %w: %s; a row is given up when that key is deleted or takes another row (%w)", t.name, errClaimed, pgErr.Detail, err))
 }
 
 // filledBy returns the comment of a guard's row_key.

@@ -238,7 +238,7 @@ func TestSink_S0_6_aRowHasOneRecordKey(t *testing.T) {
 	errs := b.writeBatch(b.featureRow("k0", "C", 1), b.featureRow("k2", "A", 9), b.featureRow("k3", "D", 1))
 	check.That(t, errs[0] == nil && errs[2] == nil, "the others: %v, %v", errs[0], errs[2])
 	f := classify.Of(errs[1])
-	_, is := errors.AsType[*claimError](errs[1])
+	is := errors.Is(errs[1], errClaimed)
 	check.That(t, is && f.Code == classify.CodeDBConstraint && f.Class == classify.RetryBackoff, "%v is %s, %s", errs[1], f.Code, f.Class)
 	check.Equal(t, b.rowNames(), "A: A of k1 at 5, C: C of k0 at 1, D: D of k3 at 1")
 	b.must(b.featureRow("k1", "B", 6))

@@ -58,13 +58,15 @@ func (r *Row) outdated(other *Row) bool {
 
 // lackError names what a table lacks for a row that the mapping allows. The row waits until the table has it.
 type lackError struct {
-	coded
+	error
 	column string
 }
 
+func (e *lackError) Unwrap() error { return e.error }
+
 func (t *table) lack(column, fault string) error {
-	text := fmt.Sprintf("sink.postgis: table %s does not fit: column %q %s; the consumer prints the statement that fixes it when it starts", t.name, column, fault)
-	return &lackError{coded{classify.CodeDBSchema, text, nil}, column}
+	return &lackError{classify.WithCode(classify.CodeDBSchema, classify.StageSink,
+		fmt.Errorf("sink.postgis: table %s does not fit: column %q %s; the consumer prints the statement that fixes it when it starts", t.name, column, fault)), column}
 }
 
 // checkAll refuses the first row that does not fit the table. A row that has passed is not checked again.

@@ -222,7 +222,7 @@ func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
 
 // deferred converts a lack of the table to an UnavailableError of the record. Records that do not need what is missing continue.
 func (s *Sink) deferred(err error) error {
-	if isClaim(err) {
+	if errors.Is(err, errClaimed) {
 		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way
 	}
 	lack, is := errors.AsType[*lackError](err)
@@ -291,26 +291,7 @@ func (s *suspects) forget(batch []*job) {
 func refused(err error) error {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && pgErr.Code == "XX000" && strings.HasPrefix(pgErr.File, "lwgeom_") {
-		return &coded{classify.CodeDBData, err.Error(), err}
+		return classify.WithCode(classify.CodeDBData, classify.StageSink, err)
 	}
 	return err
 }
-
-// coded is a failure in the sink with its code.
-type coded struct {
-	code classify.Code
-	text string
-	err  error // the database's, if there is one
-}
-
-// Error returns the text.
-func (e *coded) Error() string { return e.text }
-
-// Unwrap returns the database's error.
-func (e *coded) Unwrap() error { return e.err }
-
-// FailureCode returns the code.
-func (e *coded) FailureCode() classify.Code { return e.code }
-
-// FailureStage is that of the sink.
-func (e *coded) FailureStage() classify.Stage { return classify.StageSink }

@@ -33,6 +33,30 @@ func WithRetryAfter(d time.Duration, err error) error {
 	return &classed{error: err, class: RetryAfter, after: max(d, 0)}
 }
 
+// codedError is an error with its code.
+type codedError struct {
+	error
+	code  Code
+	stage Stage
+}
+
+func (c *codedError) Unwrap() error { return c.error }
+
+// FailureCode implements [Coded].
+func (c *codedError) FailureCode() Code { return c.code }
+
+// FailureStage implements [Coded].
+func (c *codedError) FailureStage() Stage { return c.stage }
+
+// WithCode gives err a code, and the stage in which it occurred; an empty stage leaves that to the caller. The message
+// stays. The outermost code counts. A nil error stays nil.
+func WithCode(code Code, stage Stage, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codedError{error: err, code: code, stage: stage}
+}
+
 // applyMark changes the class and the delay by the outermost mark of the failure's error.
 func applyMark(f *Failure) {
 	var marked *classed

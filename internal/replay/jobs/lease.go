@@ -18,19 +18,8 @@ import (
 var ErrFenced = errors.New("another replayer of this source topic took over")
 
 // ErrLeased marks a change that did not begin because another replayer of this source topic is running. Match it with
-// errors.Is; [LeasedError] names the replayer.
+// errors.Is.
 var ErrLeased = errors.New("another replayer is at work")
-
-// LeasedError names the replayer that is running.
-type LeasedError struct{ By control.Lease }
-
-// Error says which replayer is running, since when and for which operation, and what to do.
-func (e *LeasedError) Error() string {
-	return fmt.Sprintf("%v on the dead letters of this pipeline: %s; nothing was changed. Wait for it with --wait-for-lease 10m, or end it on purpose with --take-over", ErrLeased, e.By)
-}
-
-// Is makes errors.Is(err, ErrLeased) true.
-func (e *LeasedError) Is(target error) bool { return target == ErrLeased }
 
 // Lease is the lease of one command over all its sessions. The transactional ID, not the lease, keeps two replayers
 // from writing at once. The lease tells a starting replayer about a running one before it fences that one, and tells
@@ -95,7 +84,7 @@ func (l *Lease) read(ctx context.Context) (*control.Lease, error) {
 }
 
 // Await waits until no other replayer is running, so that the session may fence all others. It returns a
-// [LeasedError], or [ErrFenced] if another replayer took the lease from an earlier session of this command.
+// [ErrLeased], or [ErrFenced] if another replayer took the lease from an earlier session of this command.
 func (l *Lease) Await(ctx context.Context) error {
 	l.state.restart()
 	for {
@@ -247,7 +236,7 @@ func (l *Lease) refused(by *control.Lease) error {
 	if l.state.phase == leaseHeld {
 		return &takenOverError{*by, ErrFenced}
 	}
-	return &LeasedError{*by}
+	return fmt.Errorf("%w on the dead letters of this pipeline: %s; nothing was changed. Wait for it with --wait-for-lease 10m, or end it on purpose with --take-over", ErrLeased, by)
 }
 
 // Fenced names the replayer that fenced this one. again is true if that replayer gave way, so that this one

@@ -140,7 +140,7 @@ func (a *Shared) turn(t *Task, order keyorder.State) turn {
 		return runs
 	}
 	if topic := a.cfg.Retries.Tiers[d.Tier].Topic; !a.holds(topic, t) {
-		runs.refused = cmp.Or(t.Refused, error(&fit.NoTierError{Topic: topic}))
+		runs.refused = cmp.Or(t.Refused, fit.NoTier(topic))
 		return runs
 	}
 	return turn{waits: true, decision: d, order: next, number: number}

@@ -29,19 +29,6 @@ const (
 	maxDeadPartBytes = 16 << 20 // of values and headers
 )
 
-// partsError is why a record fails as a whole although its parts are judged one by one.
-type partsError struct {
-	failed, of int
-	part       header.Part
-	why        string
-	err        error // of the first part
-}
-
-func (e *partsError) Error() string {
-	return fmt.Sprintf("%d of %d parts failed, %s; part %s: %v", e.failed, e.of, e.why, e.part, e.err)
-}
-func (e *partsError) Unwrap() error { return e.err }
-
 // verdict is the outcome of the failed parts.
 type verdict struct {
 	dead  []deadPart
@@ -156,7 +143,7 @@ func (a *Shared) unfitParts(dead []deadPart, t *Task, failed []retrytopics.Faile
 func failWhole(event *retrytopics.Event, result *retrytopics.Result, why string, dead []deadPart) {
 	first := dead[0].event
 	failure := *first.Failure
-	failure.Err = &partsError{failed: len(dead), of: result.Of, part: first.Part, why: why, err: first.Failure.Err}
+	failure.Err = fmt.Errorf("%d of %d parts failed, %s; part %s: %w", len(dead), result.Of, why, first.Part, first.Failure.Err)
 	event.Failure = &failure
 	event.Decision = policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonManyParts}
 	result.Outputs = nil

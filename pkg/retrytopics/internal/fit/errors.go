@@ -54,51 +54,24 @@ func (e *KeylessError) Error() string {
 // Unwrap returns the broker's error.
 func (e *KeylessError) Unwrap() error { return e.Err }
 
-// SizeError is the reason why a record is too large for an attempt.
-type SizeError struct{ Why string }
-
-// Error says where the record is.
-func (e *SizeError) Error() string {
-	return "the record is not read into memory: " + e.Why + "; the original stays where it is in the source topic"
+// TooLarge returns the failure of a record that is too large for an attempt, and why.
+func TooLarge(why string) error {
+	return classify.WithCode(classify.CodeRecordTooLarge, classify.StageGate,
+		fmt.Errorf("the record is not read into memory: %s; the original stays where it is in the source topic", why))
 }
 
-// FailureCode is that of a record that is too large.
-func (e *SizeError) FailureCode() classify.Code { return classify.CodeRecordTooLarge }
-
-// FailureStage returns the stage before all others.
-func (e *SizeError) FailureStage() classify.Stage { return classify.StageGate }
-
-// BatchError means that the batch of a record cannot be read.
-type BatchError struct{ Err error }
-
-// Error says where the record is.
-func (e *BatchError) Error() string {
-	return fmt.Sprintf("the batch that holds the record cannot be decompressed: %v; the original stays where it is in the source topic", e.Err)
+// Unreadable returns the failure of a record whose batch cannot be read, and why.
+func Unreadable(why string) error {
+	return classify.WithCode(classify.CodeBatchUnreadable, classify.StageDecode,
+		fmt.Errorf("the batch that holds the record cannot be decompressed: %s; the original stays where it is in the source topic", why))
 }
 
-// Unwrap returns the cause.
-func (e *BatchError) Unwrap() error { return e.Err }
-
-// FailureCode is that of an unreadable batch.
-func (e *BatchError) FailureCode() classify.Code { return classify.CodeBatchUnreadable }
-
-// FailureStage returns the stage in which records are read.
-func (e *BatchError) FailureStage() classify.Stage { return classify.StageDecode }
-
-// NoTierError means that a record that has to wait does not fit into the retry topic in which it should.
-type NoTierError struct{ Topic string }
-
-// Error says what to raise.
-func (e *NoTierError) Error() string {
-	return fmt.Sprintf("the record has to wait for an earlier one of its key, and topic %s does not take it, even compressed: raise its max.message.bytes to that of the source plus %d",
-		e.Topic, topics.HeaderRoom)
+// NoTier returns the failure of a record that has to wait and does not fit into the retry topic in which it should.
+func NoTier(topic string) error {
+	return classify.WithCode(classify.CodeRecordTooLarge, classify.StageProduce,
+		fmt.Errorf("the record has to wait for an earlier one of its key, and topic %s does not take it, even compressed: raise its max.message.bytes to that of the source plus %d",
+			topic, topics.HeaderRoom))
 }
-
-// FailureCode is that of a record that is too large.
-func (e *NoTierError) FailureCode() classify.Code { return classify.CodeRecordTooLarge }
-
-// FailureStage returns the stage in which records are written.
-func (e *NoTierError) FailureStage() classify.Stage { return classify.StageProduce }
 
 // RefusedError means that a topic of the engine does not accept what the engine writes.
 type RefusedError struct {

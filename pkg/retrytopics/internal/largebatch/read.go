@@ -145,7 +145,7 @@ func pointTo(found *recordbatch.Large) Item {
 		sum := sha256.Sum256(r.Key)
 		p.Key, r.Key = &sum, nil
 	}
-	return Item{Record: r, Pointer: p, Refused: &fit.SizeError{Why: found.Why}}
+	return Item{Record: r, Pointer: p, Refused: fit.TooLarge(found.Why)}
 }
 
 // pointToUnread makes the pointer to an unreadable offset.
@@ -153,5 +153,5 @@ func pointToUnread(of *recordbatch.Large, offset int64) Item {
 	at := header.Position{Topic: of.Topic, Partition: of.Partition, Offset: offset}
 	r := *of.Record
 	r.Offset = offset
-	return Item{Record: &r, Pointer: &header.Pointer{Position: at}, Refused: &fit.BatchError{Err: errors.New(of.Why)}}
+	return Item{Record: &r, Pointer: &header.Pointer{Position: at}, Refused: fit.Unreadable(of.Why)}
 }

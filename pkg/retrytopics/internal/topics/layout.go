@@ -184,29 +184,9 @@ func readMaxMetadata(ctx context.Context, adm *kadm.Client, source kadm.TopicDet
 	return defaultMaxMetadata
 }
 
-// recreatedError says that a topic was re-created: the client's knowledge of it is no longer true.
-type recreatedError struct {
-	topic       string
-	before, now statetopic.TopicID
-}
-
-func (e *recreatedError) Error() string {
-	return fmt.Sprintf("topic %s was deleted and re-created while it was in use: it had id %s, and has %s now", e.topic, e.before, e.now)
-}
-
-// grownError says that partitions were added to the source: the client would notice them only after minutes, and their
-// tiers may be missing.
-type grownError struct {
-	topic       string
-	before, now int
-}
-
-func (e *grownError) Error() string {
-	return fmt.Sprintf("topic %s had %d partitions, and has %d now", e.topic, e.before, e.now)
-}
-
-// Compare returns an error in changed if a topic was re-created, or partitions were added to the source. A topic that is
-// missing at the moment may come back.
+// Compare returns an error in changed if a topic was re-created, because the client's knowledge of it is no longer true,
+// or if partitions were added to the source: the client would notice them only after minutes, and their tiers may be
+// missing. A topic that is missing at the moment may come back.
 func (l *Layout) Compare(ctx context.Context, adm *kadm.Client, source string) (changed, err error) {
 	details, err := adm.ListTopics(ctx, slices.Collect(maps.Keys(l.IDs))...)
 	if err != nil {
@@ -214,11 +194,11 @@ func (l *Layout) Compare(ctx context.Context, adm *kadm.Client, source string) (
 	}
 	for name, id := range l.IDs {
 		if d := details[name]; d.Err == nil && id.Differs(statetopic.TopicID(d.ID)) {
-			return &recreatedError{name, id, statetopic.TopicID(d.ID)}, nil
+			return fmt.Errorf("topic %s was deleted and re-created while it was in use: it had id %s, and has %s now", name, id, statetopic.TopicID(d.ID)), nil
 		}
 	}
 	if d := details[source]; d.Err == nil && len(d.Partitions) > l.Partitions {
-		return &grownError{source, l.Partitions, len(d.Partitions)}, nil
+		return fmt.Errorf("topic %s had %d partitions, and has %d now", source, l.Partitions, len(d.Partitions)), nil
 	}
 	return nil, nil
 }
