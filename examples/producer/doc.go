@@ -7,5 +7,6 @@
 // schemas/feature-event.v1.avsc, registered in a schema registry or in single-object encoding.
 //
 // It is an example to copy, not a tool to run in production: it checks what a consumer would refuse at
-// once (no id, not a Feature) and leaves everything else, geometry included, to the pipeline.
+// once (no id, not a Feature) and leaves everything else, geometry included, to the pipeline. -lines leaves
+// these two to the pipeline as well and sends each line as it is.
 package main

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,10 +74,36 @@ func readEvents(r io.Reader, property string) iter.Seq2[Event, error] {
 				e, err = newEvent(feature, property)
 			}
 			if err != nil {
-				yield(Event{}, fmt.Errorf("feature %d: %w; those before it are published; correct it or leave it out, and publish all again: the consumer recognizes repetitions", n, err))
+				yield(Event{}, fmt.Errorf("feature %d: %w; those before it are published; correct it and publish all again with the same keys (the consumer recognizes repetitions), or send every line as it is with -lines", n, err))
 				return
 			}
 			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readLines yields an event for each line that is not blank, byte for byte. A line from which no key can be read gets the key
+// line-N: without a key its record would be a dead letter for the lack of the key, which would hide what is wrong with the line.
+func readLines(r io.Reader, property string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		in := bufio.NewReader(r)
+		for n := 1; ; n++ {
+			line, err := in.ReadBytes('\n')
+			if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
+				e, faulty := newEvent(line, property)
+				if faulty != nil {
+					e = Event{Key: fmt.Sprintf("line-%d", n), Value: line}
+				}
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(Event{}, fmt.Errorf("line %d: %w", n, err))
+				}
 				return
 			}
 		}

@@ -219,6 +219,28 @@ func TestPublish_from_a_file_and_from_standard_input(t *testing.T) {
 	}
 }
 
+// C-7: a file with broken lines can be published as it is, so that its broken lines become dead letters with a cause of their own.
+func TestPublish_lines_are_sent_as_they_are(t *testing.T) {
+	input := "{ \"type\":\"Feature\", \"id\":\"a\", \"properties\":{\"NR\":7}}\r\n\n" + `{"type":"Feature","properties":{}}` + "\n" + `{"type":"Feature","id":"b","prop` + "\n" + `{"type":"Feature","id":"c"}`
+	for key, want := range map[string]map[string]int{
+		"":   {"a": 0, "line-3": 2, "line-4": 3, "c": 4},
+		"NR": {"7": 0, "line-3": 2, "line-4": 3, "line-5": 4},
+	} {
+		var out, errs bytes.Buffer
+		topic := "lines" + key
+		broker := startBroker(t, topic)
+		code := run(t.Context(), []string{"-brokers", broker, "-topic", topic, "-file", "-", "-lines", "-key", key}, strings.NewReader(input), &out, &errs)
+		must.That(t, code == 0, "exit code %d: %s", code, errs.String())
+		lines := strings.Split(input, "\n")
+		for _, r := range records(t, broker, topic, len(want)) {
+			n, known := want[string(r.Key)]
+			expect.That(t, known && string(r.Value) == strings.TrimSuffix(lines[n], "\r"), "key %q has %q", r.Key, r.Value)
+			delete(want, string(r.Key))
+		}
+		expect.That(t, len(want) == 0, "not published: %v", want)
+	}
+}
+
 func TestPublish_stops_at_a_bad_feature_and_says_how_far_it_came(t *testing.T) {
 	broker := startBroker(t, "features")
 	input := `{"type":"Feature","id":"a"}` + "\n" + `{"type":"Feature"}`
@@ -238,6 +260,8 @@ func TestRun_messages_say_what_to_do(t *testing.T) {
 		"topic missing":    {[]string{"-brokers", broker, "-topic", "nowhere"}, 1, "the topic nowhere does not exist: create it with consumer topics ensure"},
 		"no broker":        {[]string{"-brokers", "127.0.0.1:1"}, 1, "no broker answers at 127.0.0.1:1"},
 		"file missing":     {[]string{"-brokers", broker, "-file", "nothing.json"}, 1, "nothing.json"},
+		"lines of what":    {[]string{"-lines"}, 2, "-lines needs -file"},
+		"lines in Avro":    {[]string{"-lines", "-file", "-", "-format", "avro"}, 2, "and -format geojson"},
 		"unknown argument": {[]string{"features.json"}, 2, "features are read with -file"},
 		"unknown flag":     {[]string{"-brokr", "x"}, 2, "-brokers"},
 	} {

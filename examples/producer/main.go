@@ -30,6 +30,7 @@ type options struct {
 	topic    string
 	file     string
 	key      string
+	lines    bool // send each line as it is
 	form     form
 	registry string
 	n        int
@@ -67,6 +68,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.topic, "topic", "features", "topic, which must exist (consumer topics ensure creates it)")
 	flags.StringVar(&o.file, "file", "", "one GeoJSON Feature a line, or a FeatureCollection; - is standard input; default: the earthquakes of the examples")
 	flags.StringVar(&o.key, "key", "", "property whose value is the key of the feature's record; default: the feature's id")
+	flags.BoolVar(&o.lines, "lines", false, "send each line of -file as it is, also one that is no feature; where no key can be read from a line, its key is line-N")
 	word := flags.String("format", string(formGeoJSON), "geojson, cloudevents (binary mode) or avro, as the published schemas describe them")
 	flags.StringVar(&o.registry, "registry", "", "URL of a schema registry, for -format avro; without it Avro is written in single-object encoding")
 	flags.IntVar(&o.n, "n", 0, "publish at most this many events; 0 is all")
@@ -77,6 +79,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if !slices.Contains(forms(), o.form) {
 		fmt.Fprintf(stderr, "producer: -format %q is unknown; write one of %v\n", *word, forms())
 		return o, errors.New("unknown format")
+	}
+	if o.lines && (o.file == "" || o.form != formGeoJSON) {
+		fmt.Fprintln(stderr, "producer: -lines needs -file, and -format geojson: lines are sent as they are")
+		return o, errors.New("-lines without lines")
 	}
 	if flags.NArg() > 0 {
 		fmt.Fprintf(stderr, "producer: unknown argument %q; features are read with -file\n", flags.Arg(0))
@@ -91,13 +97,20 @@ func (o options) open(stdin io.Reader) (iter.Seq2[Event, error], func(), error) 
 	case "":
 		return earthquakes(), func() {}, nil
 	case "-":
-		return readEvents(stdin, o.key), func() {}, nil
+		return o.read(stdin), func() {}, nil
 	}
 	file, err := os.Open(o.file)
 	if err != nil {
 		return nil, nil, err
 	}
-	return readEvents(file, o.key), func() { _ = file.Close() }, nil
+	return o.read(file), func() { _ = file.Close() }, nil
+}
+
+func (o options) read(r io.Reader) iter.Seq2[Event, error] {
+	if o.lines {
+		return readLines(r, o.key)
+	}
+	return readEvents(r, o.key)
 }
 
 func earthquakes() iter.Seq2[Event, error] {
