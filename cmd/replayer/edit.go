@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,7 +151,7 @@ func (a *app) differences(e replay.Edited) string {
 			fmt.Fprintf(&b, "  and %d more\n", len(e.Changes)-i+e.More)
 			break
 		}
-		fmt.Fprintf(&b, "  %s\n", cli.CleanText(atMost(maxPath, c.Path), cli.OneLine))
+		fmt.Fprintf(&b, "  %s\n", cli.CleanText(atMost(maxPath, cmp.Or(c.Path, "the whole value")), cli.OneLine))
 		if c.Before != nil {
 			fmt.Fprintf(&b, "  %s\n", a.screen().Paint(cli.Red, "- "+cli.CleanText(atMost(maxShown, string(c.Before)), cli.OneLine)))
 		}

@@ -139,8 +139,12 @@ const (
 
 // valueNotes returns the refused values of a group as lines below its row.
 func valueNotes(v *dlq.Values) []string {
-	if v.Known == 0 {
-		return []string{fmt.Sprintf("today's transform refuses none of the oldest %s for a single value; a dry run of replay says which pass", cli.Count(v.Asked, "dead letter"))}
+	of := "of the oldest " + cli.Count(v.Asked, "dead letter")
+	switch {
+	case v.Failing == 0:
+		return []string{"today's transform passes all " + of}
+	case v.Known == 0:
+		return []string{fmt.Sprintf("today's transform refuses %d of the oldest %d, but not for one value", v.Failing, v.Asked)}
 	}
 	shown := v.Each[:min(len(v.Each), maxValues)]
 	lines, rest := make([]string, 0, len(shown)+1), v.Known
@@ -159,7 +163,10 @@ func valueNotes(v *dlq.Values) []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, "of the oldest "+cli.Count(v.Asked, "dead letter"))
+	if passing := v.Asked - v.Failing; passing > 0 {
+		of += fmt.Sprintf("; today's transform passes %d of them", passing)
+	}
+	return append(lines, of)
 }
 
 func (a *app) note() *cobra.Command {

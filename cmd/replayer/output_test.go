@@ -247,14 +247,17 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d := newDesk(t, true)
 	d.env.Width = 80
 	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
-	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table").prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table").prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters; today's transform passes 1 of them")
 	d.fits(80)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g dlq.GroupJSON
 	d.decode(&g)
-	expect.That(t, g.Values != nil && g.Values.Read == 9 && g.Values.Refused == 8 && g.Values.Others == 0 && len(g.Values.Most) == 6 && g.Values.Most[0] == (dlq.Value{Path: "/properties/level", Text: `"12 m"`, Letters: 3}),
+	expect.That(t, g.Values != nil && g.Values.Read == 9 && g.Values.Failing == 8 && g.Values.Refused == 8 && g.Values.Others == 0 && len(g.Values.Most) == 6 && g.Values.Most[0] == (dlq.Value{Path: "/properties/level", Text: `"12 m"`, Letters: 3}),
 		"values %+v", g.Values)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson").hides("12 m") // a payload
+	cut := letter(1, "1-9-aaaaaaaa", `{"type":"Feature"`, "the JSON text ends too early")
+	d.put(cut)
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table").prints("passes 1 of them", "today's transform refuses 1 of the oldest 1, but not for one value")
 	d.want(cli.ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
 }
 

@@ -68,8 +68,8 @@ func (c *Console) editPage(ctx context.Context, q query) (page, error) {
 
 // newEditView offers the properties of a feature, and its whole value.
 func newEditView(l *dlq.DetailJSON) (*editView, error) {
-	if l.Value == nil || len(*l.Value) > maxEdited || !json.Valid([]byte(*l.Value)) {
-		return nil, &fault{exit: cli.ExitNothing, text: fmt.Sprintf("a page edits values that are JSON of at most %d bytes; use the command: replayer edit %s", maxEdited, l.ID)}
+	if l.Value == nil || len(*l.Value) > maxEdited {
+		return nil, &fault{exit: cli.ExitNothing, text: fmt.Sprintf("a page edits text of at most %d bytes; use the command: replayer edit %s", maxEdited, l.ID)}
 	}
 	v := &editView{ID: l.ID, From: l.ContentHash, Text: *l.Value}
 	var feature struct{ Properties map[string]json.RawMessage }

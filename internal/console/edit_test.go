@@ -43,12 +43,14 @@ func TestEditView_S4_8_offers_what_a_form_keeps(t *testing.T) {
 		paths = append(paths, f.Path+"="+f.Text)
 	}
 	expect.Equal(t, strings.Join(paths, " "), "/properties/a~1b~0=1 /properties/null=null /properties/s=x")
-	for _, value := range []string{"no JSON", "", strings.Repeat(" ", maxEdited) + "1"} {
-		_, err := of(value)
-		expect.That(t, err != nil && strings.Contains(err.Error(), "replayer edit"), "%.20q: %v", value, err)
+	_, err := of(strings.Repeat(" ", maxEdited) + "1")
+	expect.That(t, err != nil && strings.Contains(err.Error(), "replayer edit"), "a large value: %v", err)
+	_, err = newEditView(&dlq.DetailJSON{})
+	expect.That(t, err != nil, "a value that is no text can be edited")
+	for _, value := range []string{`[1]`, `{"properties":{"a":1}`} {
+		v = must.Get(of(value))(t)
+		expect.That(t, len(v.Fields) == 0 && v.Text == value, "%+v", v)
 	}
-	v = must.Get(of(`[1]`))(t)
-	expect.That(t, len(v.Fields) == 0 && v.Text == "[1]", "%+v", v)
 }
 
 // An edit says what it changes and whether it would pass, makes a new version in the operator's name, and is taken back.
@@ -78,6 +80,19 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 		expect.Equal(t, o.send("/edit/id-b", form).Code, http.StatusBadRequest, name)
 	}
 	says(t, o.send("/edit/nobody", with(form(page), "value", mended)), http.StatusNotFound)
+}
+
+// A value that is broken JSON is mended as a whole.
+func TestEdit_S4_8_mends_broken_JSON(t *testing.T) {
+	o := newOperator(t, 1)
+	broken := letter("broken", 1)
+	broken.Value = []byte(strings.Replace(mended, `"properties"`, `properties`, 1))
+	o.put(broken)
+	shown := o.send("/edit/broken", with(form(o.see("/edit/broken")), "value", mended)).Body.String()
+	must.That(t, strings.Contains(shown, "<del>") && strings.Contains(shown, ">passes</span>"), "%s", shown)
+	to, _ := o.follows("/edit/broken/save", with(form(shown), "reason", "quotes"))
+	o.until(to, ">done<")
+	expect.That(t, strings.Contains(o.see("/dead-letters/broken"), ">passes</span>"), "it does not pass")
 }
 
 // operationOf returns the id of the operation with a reason.

@@ -122,6 +122,8 @@ func (c *Console) state(ctx context.Context) *state {
 type chosen struct {
 	dlq.GroupJSON
 	Values    []dlq.Value // most frequent first
+	Asked     int         // dead letters that were judged, the oldest
+	Failing   int         // of these, the ones that today's transform refuses
 	Places    int         // number of further dead letters that are refused for another position in their geometry
 	ValuesErr string
 	Trend     *trend
@@ -139,6 +141,7 @@ func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id strin
 				out.ValuesErr = err.Error()
 			}
 			c.maskOf(ctx).values(values.Each)
+			out.Asked, out.Failing = values.Asked, values.Failing
 			out.Values, out.Places = withoutPlaces(values.Each)
 			return out
 		}

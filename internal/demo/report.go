@@ -118,7 +118,7 @@ func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 		if o.Action != plan.Reinject {
 			verdict = string(o.Action) + ": " + o.Message
 		} else if !o.Passes {
-			verdict = "would fail again: " + o.Message
+			verdict = "would fail again, the first: " + o.Message
 		}
 		p.wrapf(causeIndent, "  %6s  %-19s %s", thousands(o.Count), o.Died, verdict)
 	}

@@ -177,9 +177,10 @@ type Value struct {
 
 // Values are the refused values of one group.
 type Values struct {
-	Asked int     // dead letters whose bytes were read
-	Known int     // of these, the ones that today's transform refuses for one value, with the code of the group
-	Each  []Value // the most frequent first
+	Asked   int     // dead letters whose bytes were read
+	Failing int     // of these, the ones that today's transform refuses
+	Known   int     // of the failing ones, those refused for one value, with the code of the group
+	Each    []Value // the most frequent first
 }
 
 // Values returns the values for which today's transform refuses the selected dead letters of a group, of the oldest
@@ -192,8 +193,15 @@ func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Gr
 	q.Groups, q.Limit = []string{g.ID}, ValuesOf
 	counts := map[Value]int{}
 	err := s.Contents(ctx, q, func(l deadletters.Letter) error {
+		if l.Content == nil {
+			return ctx.Err()
+		}
 		v.Asked++
-		if r := s.letters.DryRun().Refused(ctx, l); r != nil && r.Value != "" && string(r.Code) == g.Code {
+		r, passes := s.letters.DryRun().Refused(ctx, l)
+		if !passes {
+			v.Failing++
+		}
+		if r != nil && r.Value != "" && string(r.Code) == g.Code {
 			v.Known++
 			counts[Value{Path: r.Path, Text: r.Value}]++
 		}

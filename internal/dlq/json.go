@@ -67,13 +67,14 @@ func NewGroupJSON(g Group) GroupJSON {
 // ValuesJSON has the values for which the dead letters of a group are refused.
 type ValuesJSON struct {
 	Read    int     `json:"read"`    // dead letters whose bytes were read
-	Refused int     `json:"refused"` // of these, the ones that today's transform refuses for one value
+	Failing int     `json:"failing"` // of these, the ones that today's transform refuses
+	Refused int     `json:"refused"` // of the failing ones, those refused for one value
 	Others  int     `json:"others"`  // of those, the ones whose value is not listed
 	Most    []Value `json:"most"`
 }
 
 func newValuesJSON(v *Values) *ValuesJSON {
-	out := ValuesJSON{Read: v.Asked, Refused: v.Known, Others: v.Known, Most: append([]Value{}, v.Each[:min(len(v.Each), ValuesListed)]...)}
+	out := ValuesJSON{Read: v.Asked, Failing: v.Failing, Refused: v.Known, Others: v.Known, Most: append([]Value{}, v.Each[:min(len(v.Each), ValuesListed)]...)}
 	for _, one := range out.Most {
 		out.Others -= one.Letters
 	}

@@ -2,6 +2,7 @@ package dryrun
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func (d *Runner) Rewrite(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 	}
 	slices.Sort(absent)
 	out := Rewritten{Absent: header.Clip(strings.Join(slices.Compact(absent), ", "), maxShape)}
-	if out.Changes, out.More, err = differences(ctx, doc.JSON, text); err != nil {
+	if out.Changes, out.More, err = patch.Diff(ctx, doc.JSON, text); err != nil {
 		return Rewritten{}, err
 	}
 	if id := r.SchemaID(); id == 0 {
@@ -108,17 +109,6 @@ func Refusal(err error) (why string, fatal error) {
 	return "", err
 }
 
-// differences is [patch.Diff] that also accepts values other than JSON. These differ as a whole.
-func differences(ctx context.Context, before, after []byte) ([]patch.Change, int, error) {
-	if bytes.Equal(before, after) {
-		return []patch.Change{}, 0, nil
-	}
-	if !json.Valid(before) || !json.Valid(after) {
-		return []patch.Change{{}}, 0, nil
-	}
-	return patch.Diff(ctx, before, after)
-}
-
 // Compile compiles a rewrite; nil if the spec is empty. Dead letters of a pipeline are edited instead, so that
 // their new values are kept.
 func (d *Runner) Compile(spec rewrite.Spec) (*rewrite.Rewrite, error) {
@@ -160,6 +150,9 @@ const (
 // isNumber reports whether a step of a JSON Pointer can be the index of an array element.
 func isNumber(step string) bool { return step != "" && strings.Trim(step, "0123456789") == "" }
 
+// wholeValue stands for the empty path.
+const wholeValue = "the whole value"
+
 // Unchanged is the shape of a rewrite that changes nothing.
 const Unchanged = "nothing"
 
@@ -174,7 +167,7 @@ func (made *Rewritten) Shape() string {
 	var paths []string
 	for _, c := range made.Changes {
 		if c.Path == "" {
-			paths = append(paths, "the whole value")
+			paths = append(paths, wholeValue)
 			continue
 		}
 		steps := strings.Split(c.Path, "/")
@@ -203,14 +196,11 @@ func (made *Rewritten) example() string {
 	}
 	var out []string
 	for i, c := range made.Changes {
-		if c.Path == "" && c.Before == nil && c.After == nil {
-			break // the values are not JSON
-		}
 		if i == exampleChanges {
 			out = append(out, fmt.Sprintf("and %d more", len(made.Changes)-i+made.More))
 			break
 		}
-		out = append(out, header.Clip(c.Path, 200)+": "+side(c.Before)+" -> "+side(c.After))
+		out = append(out, header.Clip(cmp.Or(c.Path, wholeValue), 200)+": "+side(c.Before)+" -> "+side(c.After))
 	}
 	return header.Clip(strings.Join(out, "; "), maxShape)
 }

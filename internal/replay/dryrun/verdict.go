@@ -86,14 +86,11 @@ type Refused struct {
 	Place *[2]float64   `json:"place,omitempty"` // where a geometry breaks a rule, in the coordinates of the source
 }
 
-// Refused returns the part of a dead letter that today's transform refuses. The letter must have its content. Refused
-// returns nil if the letter passes, or if the reason has no location in the feature.
-func (d *Runner) Refused(ctx context.Context, letter deadletters.Letter) *Refused {
-	if letter.Content == nil {
-		return nil
-	}
+// Refused reports whether today's transform passes a dead letter, and returns the part that it refuses, or nil if the
+// reason has no location in the feature. The letter must have its content.
+func (d *Runner) Refused(ctx context.Context, letter deadletters.Letter) (refused *Refused, passes bool) {
 	_, err := try(ctx, d.Mapping, d.asRecord(ctx, &letter, letter.Content.Value))
-	return refusedBy(err)
+	return refusedBy(err), err == nil
 }
 
 // refusedBy extracts the refused part from the error of a transform.

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -26,20 +27,56 @@ const (
 	maxChanges = 1000    // changes that are returned; more counts the others
 )
 
-// Diff returns the differences between two documents in the order of their paths: the first thousand, and the number
-// of the others. It compares arrays of different lengths as a whole. Numbers differ if their digits do. The work is
-// linear in the size of the documents, whatever they contain.
+// Diff returns the differences between two values in the order of their paths: the first thousand, and the number
+// of the others. It compares arrays of different lengths as a whole. Numbers differ if their digits do. If one of the
+// values is not JSON, the difference is one change of the root that shows the differing bytes as text. The work is
+// linear in the size of the values, whatever they contain.
 func Diff(ctx context.Context, before, after []byte) (changes []Change, more int, err error) {
-	for _, doc := range [][]byte{before, after} {
-		if !json.Valid(doc) {
-			return nil, 0, fmt.Errorf("%w: a value to compare is not JSON", ErrEdit)
-		}
+	if !json.Valid(before) || !json.Valid(after) {
+		return textChanges(before, after), 0, nil
 	}
-	d := differ{ctx: ctx}
+	d := differ{ctx: ctx, changes: []Change{}}
 	if err := d.diff("", before, after, 0); err != nil {
 		return nil, 0, err
 	}
 	return d.changes, d.more, nil
+}
+
+const (
+	textAround = 20  // bytes before and after the differing ones
+	maxShown   = 400 // bytes of a text
+)
+
+// textChanges returns the bytes in which two values differ, with some around them, as JSON strings.
+func textChanges(before, after []byte) []Change {
+	if bytes.Equal(before, after) {
+		return []Change{}
+	}
+	start, end, shorter := 0, 0, min(len(before), len(after))
+	for start < shorter && before[start] == after[start] {
+		start++
+	}
+	for end < shorter-start && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	shown := func(value []byte) json.RawMessage {
+		from, to := max(0, start-textAround), min(len(value), len(value)-end+textAround)
+		for from > 0 && !utf8.RuneStart(value[from]) {
+			from--
+		}
+		for to < len(value) && !utf8.RuneStart(value[to]) {
+			to++
+		}
+		text := strings.ToValidUTF8(string(value[from:min(to, from+maxShown)]), "\uFFFD")
+		if from > 0 {
+			text = "…" + text
+		}
+		if min(to, from+maxShown) < len(value) {
+			text += "…"
+		}
+		return quoted(text)
+	}
+	return []Change{{Before: shown(before), After: shown(after)}}
 }
 
 type differ struct {

@@ -149,13 +149,18 @@ const (
 	someAtOnce    = 100      // operations between two checks of the context
 )
 
-// Apply returns an edited copy of a document. The error wraps [ErrEdit] and names the operation that does not fit, or
-// reports that the document would become too large.
+// Apply returns an edited copy of a document. A patch that begins by replacing the whole document also accepts a value
+// that is not JSON, but not the absent value of a delete. The error wraps [ErrEdit] and names the operation that does
+// not fit, or reports that the document would become too large.
 func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
+	p, out := e.patch, doc
 	if !json.Valid(doc) {
-		return nil, fmt.Errorf("%w: the value is not JSON", ErrEdit)
+		whole := e.replacement()
+		if whole == nil || doc == nil {
+			return nil, fmt.Errorf("%w: the value is not JSON; change its bytes by a program (--filter 'sed …'), or replace the whole value (--patch '[{\"op\":\"replace\",\"path\":\"\",\"value\":…}]')", ErrEdit)
+		}
+		p, out = p[1:], whole
 	}
-	p := e.patch
 	if e.merge != nil {
 		ops, err := mergeOperations(doc, e.merge)
 		if err != nil {
@@ -171,7 +176,6 @@ func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 	options := jsonpatch.NewApplyOptions()
 	options.EscapeHTML = false
 	options.AccumulatedCopySizeLimit = maxGrowth
-	out := doc
 	for some := range slices.Chunk(p, someAtOnce) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -185,4 +189,18 @@ func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 		}
 	}
 	return out, nil
+}
+
+// replacement returns the value with which the first operation replaces the whole document, or nil.
+func (e *Edit) replacement() json.RawMessage {
+	if len(e.patch) == 0 {
+		return nil
+	}
+	first := e.patch[0]
+	path, err := first.Path()
+	value := first["value"]
+	if err != nil || path != "" || value == nil || first.Kind() != "replace" && first.Kind() != "add" {
+		return nil
+	}
+	return bytes.Clone(*value)
 }

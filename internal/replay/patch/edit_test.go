@@ -2,6 +2,7 @@ package patch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -97,6 +98,49 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 	e := must.Get(patch.Parse(patch.Source{Set: []string{"a=1"}}))(t)
 	_, err := e.Apply(t.Context(), []byte("\xff"))
 	expect.That(t, errors.Is(err, patch.ErrEdit), "no JSON: %v", err)
+}
+
+// S4-8: a value that is not JSON can be replaced as a whole. A delete, which has no value, stays a delete.
+func TestEdit_S4_8_replaces_what_is_not_JSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`[{"op":"replace","path":"","value":{"a": 1.0}}]`:                                  `{"a": 1.0}`,
+		`[{"op":"add","path":"","value":{"a":1}},{"op":"replace","path":"/a","value":2}]`:  `{"a":2}`,
+		`[{"op":"replace","path":"/a","value":1}]`:                                         "",
+		`[{"op":"test","path":"","value":{}},{"op":"replace","path":"","value":{}}]`:       "",
+		`[{"op":"add","path":"/a","value":1},{"op":"replace","path":"","value":{"a": 1}}]`: "",
+		`[{"op":"remove","path":""}]`:                                                      "",
+	} {
+		e := must.Get(patch.Parse(patch.Source{Patch: []byte(text)}))(t)
+		got, err := e.Apply(t.Context(), []byte(`{"a":`))
+		expect.That(t, string(got) == want && (want != "") == (err == nil), "%s: %s, %v", text, got, err)
+		_, err = e.Apply(t.Context(), nil)
+		expect.That(t, errors.Is(err, patch.ErrEdit), "%s: a delete became a value: %v", text, err)
+	}
+}
+
+// Values that are not JSON differ where their bytes do.
+func TestDiff_of_what_is_not_JSON(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string][3]string{
+		"a quote":     {`{"ART":Wald,"STAND":"13.05.2024","NR":1}`, `{"ART":"Wald","STAND":"13.05.2024","NR":1}`, `{"ART":Wald,"STAND":"13.05.2024… -> {"ART":"Wald","STAND":"13.05.2024…`},
+		"an end":      {`{"properties":{"NAME":"Grüningen"}`, `{"properties":{"NAME":"Grüningen"}}`, `…"NAME":"Grüningen"} -> …"NAME":"Grüningen"}}`},
+		"a character": {strings.Repeat("ü", 30) + "x", strings.Repeat("ü", 30) + "y", `…üüüüüüüüüüx -> …üüüüüüüüüüy`},
+		"bytes":       {"\x00\xff", "{}", "\x00\ufffd -> {}"},
+		"nothing":     {"", "{}", " -> {}"},
+		"much":        {strings.Repeat("x", 500), "y", strings.Repeat("x", 400) + "… -> y"},
+		"the same":    {"x", "x", ""},
+	} {
+		changes, more, err := patch.Diff(t.Context(), []byte(c[0]), []byte(c[1]))
+		must.Do(t, err)
+		got := ""
+		for _, one := range changes {
+			var before, after string
+			must.Do(t, errors.Join(json.Unmarshal(one.Before, &before), json.Unmarshal(one.After, &after)))
+			got += one.Path + before + " -> " + after
+		}
+		expect.That(t, got == c[2] && more == 0, "%s: %q, want %q", name, got, c[2])
+	}
 }
 
 func TestDiff_names_each_place(t *testing.T) {

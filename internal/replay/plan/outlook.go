@@ -88,7 +88,7 @@ type Outcome struct {
 	Reversed   bool   `json:"reversed,omitempty"`   // a younger dead letter of the same key goes back, or went back, before each
 	Overwrites bool   `json:"overwrites,omitempty"` // they are forced over a newer event that was applied
 	Code       string `json:"code,omitempty"`       // error code of today's transform
-	Message    string `json:"message,omitempty"`    // normalised error of today's transform; for Leave, the reason
+	Message    string `json:"message,omitempty"`    // error of today's transform for the first of them; for Leave, the reason
 	Shape      string `json:"shape,omitempty"`      // fields that the rewrite changes
 	Change     string `json:"change,omitempty"`     // some changes of the first of them
 	Count      int    `json:"count"`
@@ -98,12 +98,12 @@ type Outcome struct {
 // maxOutcomes bounds the lines of an outlook. One more line counts the other dead letters.
 const maxOutcomes = 1000
 
-// outlook counts dead letters by their expected outcome.
+// outlook counts dead letters by their expected outcome. The message of a key is normalised.
 type outlook map[Outcome]*Outcome
 
 func (o outlook) add(l *Line) {
-	key := outcomeOf(l)
-	found := o[key]
+	own := outcomeOf(l)
+	key, found := own, o[own]
 	if found == nil {
 		if len(o) >= maxOutcomes {
 			key = Outcome{Action: l.Do, Message: "(more causes than can be shown)"}
@@ -112,6 +112,9 @@ func (o outlook) add(l *Line) {
 		if found == nil {
 			first := key
 			first.Example, first.Change = l.ID, l.Change
+			if key == own {
+				first.Message = messageOf(l)
+			}
 			found = &first
 			o[key] = found
 		}
@@ -129,6 +132,14 @@ func (o outlook) sorted() []Outcome {
 			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Example, b.Example))
 	})
 	return out
+}
+
+// messageOf returns why a dead letter is left, or the error of today's transform.
+func messageOf(l *Line) string {
+	if l.Do == Leave {
+		return l.Why
+	}
+	return l.Today.Message
 }
 
 func outcomeOf(l *Line) Outcome {
