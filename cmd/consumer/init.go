@@ -45,7 +45,7 @@ The file passes consumer validate. Look at it, then try it: consumer transform -
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file of --out")
 	cmd.Flags().StringVar(&f.names.ID, "id", "", "pipeline.id: the name in topics, headers, metrics and logs (default: from the name of the sample)")
 	cmd.Flags().StringVar(&f.names.Topic, "topic", "", "topic to read (default: the id)")
-	cmd.Flags().StringSliceVar(&f.names.Brokers, "brokers", []string{"127.0.0.1:9092"}, "host:port of some brokers")
+	cmd.Flags().StringSliceVar(&f.names.Brokers, "brokers", nil, "host:port of some brokers (default: "+config.Variable("kafka.brokers")+", or 127.0.0.1:9092)")
 	return cmd
 }
 
@@ -75,6 +75,9 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	}
 	if f.names.Topic == "" {
 		f.names.Topic = f.names.ID
+	}
+	if len(f.names.Brokers) == 0 {
+		f.names.Brokers = usualBrokers()
 	}
 	f.names.From = filepath.Base(from)
 	if from == "-" {
@@ -169,6 +172,15 @@ func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
 		return errors.Join(fmt.Errorf("--out: %w", err), os.Remove(file.Name()))
 	}
 	return nil
+}
+
+// usualBrokers returns the brokers that the environment names, or else the local one.
+func usualBrokers() []string {
+	brokers := strings.Split(cmp.Or(os.Getenv(config.Variable("kafka.brokers")), "127.0.0.1:9092"), ",")
+	for i, b := range brokers {
+		brokers[i] = strings.TrimSpace(b)
+	}
+	return brokers
 }
 
 // idOf makes a pipeline ID from a file name.

@@ -143,7 +143,7 @@ func checkSummary(t *testing.T, text []byte, events int64) {
 }
 
 func checkScreen(t *testing.T, text string) {
-	for _, tier := range []string{"features.retry-100ms", "features.retry-400ms"} {
+	for _, tier := range []string{"demo.retry-100ms", "demo.retry-400ms"} {
 		m := regexp.MustCompile(regexp.QuoteMeta(tier) + ` +([\d,]+) retried`).FindStringSubmatch(text)
 		if m == nil {
 			t.Errorf("the screen does not show %s", tier)

@@ -89,8 +89,8 @@ func TestFrame(t *testing.T) {
 	progress := consumer.Progress{
 		Delivered: 4_234, DeadLettered: 40,
 		Tiers: []consumer.TierProgress{
-			{Topic: "features.retry-2s", Retried: 2_075},
-			{Topic: "features.retry-60s", Waiting: 1_664, NextDue: time.Now().Add(time.Hour), Retried: 1_664},
+			{Topic: "demo.retry-2s", Retried: 2_075},
+			{Topic: "demo.retry-60s", Waiting: 1_664, NextDue: time.Now().Add(time.Hour), Retried: 1_664},
 		},
 	}
 	for name, c := range map[string]struct {

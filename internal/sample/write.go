@@ -39,7 +39,7 @@ func (s *Sample) PipelineFile(n Names) []byte {
 	for i, b := range n.Brokers {
 		brokers[i] = quote(b)
 	}
-	w.line("  brokers: [%s]", strings.Join(brokers, ", "))
+	w.line("  brokers: [%s]   # the environment variable SWITCHBACK_KAFKA_BROKERS takes precedence", strings.Join(brokers, ", "))
 	w.line("source:")
 	w.line("  topic: %s", quote(n.Topic))
 	w.line("  # each record needs a key, such as the ID of its feature; a record without one becomes a dead letter (null_key)")
@@ -216,7 +216,7 @@ func (s *Sample) rule(w *writer, f *field, to string) {
 	case f.present == 0:
 		seen = "? never a value: " + seen
 	case looks != "" && unlike > 0:
-		seen = fmt.Sprintf("? %s, but of %d not, such as %s; %s", looks, unlike, example, seen)
+		seen = fmt.Sprintf("? %s; %d of %d do not fit, such as %s; %s", looks, unlike, f.present, example, seen)
 	case looks != "":
 		seen = "? " + looks + "; " + seen
 	case mixed:

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // written is how one value writes a number.
@@ -109,13 +110,10 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 			group = other
 		}
 	}
-	unit := mostFrequent(units)
-	if 10*units[unit] < 9*numbers { // house numbers: 12a, 12b
-		unit = ""
-	}
+	unit, optional := unitOf(units, numbers)
 	reads = func(l look) bool {
 		w := l.written
-		return w.number && w.unit == unit && (w.thousands == "" || w.thousands == group) && (w.decimal == "" || w.decimal == decimal) &&
+		return w.number && (w.unit == unit || w.unit == "" && optional) && (w.thousands == "" || w.thousands == group) && (w.decimal == "" || w.decimal == decimal) &&
 			(w.either == "" || w.either == group || w.either == decimal)
 	}
 	if unit == "" && (10*separated < numbers || group == "" && decimal != ",") {
@@ -128,10 +126,27 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 	if decimal == "," {
 		rule += `, decimal: ","`
 	}
-	if unit != "" {
+	switch {
+	case optional:
+		rule += `, extract: "^(-?[0-9` + group + decimal + `]+)(?:` + unit + `)?$"`
+	case unit != "":
 		rule += `, extract: "^(-?[0-9` + group + decimal + `]+)` + unit + `$"`
 	}
 	return rule, reads
+}
+
+// unitOf returns the unit of numbers from the number of values with each. optional means that some have none. It
+// returns "" for other texts after numbers, such as in the house numbers 12a and 12b.
+func unitOf(units map[string]int, numbers int) (unit string, optional bool) {
+	unit = mostFrequent(units)
+	with, without := numbers-units[""], units[""]
+	switch {
+	case 10*units[unit] < 9*with, 10*with < numbers:
+		return "", false
+	case without > 0 && utf8.RuneCountInString(unit) == 1: // 12a and 14
+		return "", false
+	}
+	return unit, without > 0 && unit != ""
 }
 
 // mostFrequent returns the separator of most values, or "". It ignores those that are taken.
