@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -24,9 +23,9 @@ func TestRead_C_7_committed_records_only(t *testing.T) {
 	transaction := func(end kgo.TransactionEndTry, keys ...string) {
 		must.Do(t, client.BeginTransaction())
 		for _, key := range keys {
-			must.Do(t, client.ProduceSync(context.Background(), &kgo.Record{Key: []byte(key), Value: []byte("{}")}).FirstErr())
+			must.Do(t, client.ProduceSync(t.Context(), &kgo.Record{Key: []byte(key), Value: []byte("{}")}).FirstErr())
 		}
-		must.Do(t, client.EndTransaction(context.Background(), end))
+		must.Do(t, client.EndTransaction(t.Context(), end))
 	}
 	transaction(kgo.TryCommit, "a", "b", "c", "d")
 	transaction(kgo.TryAbort, "e", "f", "g", "h")
