@@ -95,7 +95,8 @@ type Outcome struct {
 	Example    string `json:"example"` // ID of the first of them in the DLQ
 }
 
-// maxOutcomes bounds the lines of an outlook. One more line counts the other dead letters.
+// maxOutcomes bounds the lines of an outlook. Further lines count the other dead letters by action, and by whether they
+// would pass.
 const maxOutcomes = 1000
 
 // outlook counts dead letters by their expected outcome. The message of a key is normalised.
@@ -106,7 +107,7 @@ func (o outlook) add(l *Line) {
 	key, found := own, o[own]
 	if found == nil {
 		if len(o) >= maxOutcomes {
-			key = Outcome{Action: l.Do, Message: "(more causes than can be shown)"}
+			key = Outcome{Action: l.Do, Passes: own.Passes, Unjudged: own.Unjudged, Message: "(more causes than can be shown)"}
 			found = o[key]
 		}
 		if found == nil {
