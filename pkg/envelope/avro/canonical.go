@@ -1,7 +1,9 @@
 package avro
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"hash/crc64"
 	"strconv"
 )
 
@@ -92,25 +94,9 @@ func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 // emptyCRC is the CRC-64-AVRO of an empty input. The specification uses the same value as the polynomial.
 const emptyCRC = 0xc15d213aa4d7a795
 
-// Fingerprint returns the schema's CRC-64-AVRO (specification, section Schema
-// Fingerprints).
+// Fingerprint returns the schema's CRC-64-AVRO (specification, section Schema Fingerprints).
 func (s *Schema) Fingerprint() Fingerprint {
-	crc := uint64(emptyCRC)
-	for i := range len(s.canonical) {
-		crc = crc>>8 ^ crcOf(byte(crc)^s.canonical[i])
-	}
-	var out Fingerprint
-	for i := range out {
-		out[i] = byte(crc >> (8 * i))
-	}
-	return out
-}
-
-// crcOf returns the entry of the specification's fingerprint table for b.
-func crcOf(b byte) uint64 {
-	crc := uint64(b)
-	for range 8 {
-		crc = crc>>1 ^ emptyCRC&-(crc&1)
-	}
-	return crc
+	// The standard library inverts the sum before and after; the specification does not.
+	crc := ^crc64.Update(^uint64(emptyCRC), crc64.MakeTable(emptyCRC), []byte(s.canonical))
+	return Fingerprint(binary.LittleEndian.AppendUint64(nil, crc))
 }

@@ -1,5 +1,7 @@
 package noding
 
+import "container/heap"
+
 // foresee queues the crossing ahead of two neighbouring edges, if they cross.
 func (s *sweeper) foresee(lower, upper int32) error {
 	if !s.status.Cross(lower, upper) {
@@ -7,7 +9,7 @@ func (s *sweeper) foresee(lower, upper int32) error {
 	}
 	c := s.queue.arithmetic.crossingOf(&s.edges[lower], &s.edges[upper])
 	c.l, c.u = lower, upper
-	s.queue.push(c)
+	heap.Push(s.queue, &c)
 	return nil
 }
 

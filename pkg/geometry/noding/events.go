@@ -1,6 +1,7 @@
 package noding
 
 import (
+	"container/heap"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -69,40 +70,22 @@ func (c *crossing) isBefore(p orb.Point) bool {
 	return c.y < p[1]
 }
 
-func (q *queue) less(i, j int) bool {
+// Len, Less, Swap, Push and Pop implement [heap.Interface] for the crossings.
+func (q *queue) Len() int { return len(q.crossings) }
+
+func (q *queue) Less(i, j int) bool {
 	return q.arithmetic.compare(&q.crossings[i], &q.crossings[j], q.edges) < 0
 }
 
-// push adds a crossing.
-func (q *queue) push(c crossing) {
-	q.crossings = append(q.crossings, c)
-	for i := len(q.crossings) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !q.less(i, parent) {
-			break
-		}
-		q.crossings[i], q.crossings[parent] = q.crossings[parent], q.crossings[i]
-		i = parent
-	}
+func (q *queue) Swap(i, j int) { q.crossings[i], q.crossings[j] = q.crossings[j], q.crossings[i] }
+
+func (q *queue) Push(c any) { q.crossings = append(q.crossings, *c.(*crossing)) }
+
+func (q *queue) Pop() any {
+	last := &q.crossings[len(q.crossings)-1]
+	q.crossings = q.crossings[:len(q.crossings)-1]
+	return last
 }
 
 // pop removes and returns the first crossing.
-func (q *queue) pop() crossing {
-	first, last := q.crossings[0], len(q.crossings)-1
-	q.crossings[0] = q.crossings[last]
-	q.crossings = q.crossings[:last]
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			return first
-		}
-		if child+1 < last && q.less(child+1, child) {
-			child++
-		}
-		if !q.less(child, i) {
-			return first
-		}
-		q.crossings[i], q.crossings[child] = q.crossings[child], q.crossings[i]
-		i = child
-	}
-}
+func (q *queue) pop() crossing { return *heap.Pop(q).(*crossing) }
