@@ -15,7 +15,6 @@ import (
 
 func newDemo() *cobra.Command {
 	o := demo.Options{}
-	var summary string
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a guided demo on an embedded broker with real features",
@@ -28,26 +27,11 @@ is given.`,
 			if o.Events < 0 {
 				return usageError(fmt.Errorf("--events %d: ask for one or more", o.Events))
 			}
-			for _, port := range []struct {
-				flag string
-				n    int
-			}{{devbroker.PortFlag, o.KafkaPort}, {"--places-port", o.PlacesPort}} {
-				if port.n < 0 || port.n > 65535 {
-					return usageError(fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", port.flag, port.n))
-				}
+			if o.KafkaPort < 0 || o.KafkaPort > 65535 {
+				return usageError(fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", devbroker.PortFlag, o.KafkaPort))
 			}
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			o.Terminal = term.IsTerminal(int(os.Stderr.Fd()))
-			if summary == "-" {
-				o.Summary = o.Stdout
-			} else if summary != "" {
-				file, err := os.Create(summary)
-				if err != nil {
-					return usageError(err)
-				}
-				defer file.Close()
-				o.Summary = file
-			}
 			err := demo.Run(cmd.Context(), o)
 			if errors.Is(err, demo.ErrInterrupted) {
 				return errInterrupted
@@ -61,11 +45,8 @@ is given.`,
 	flags := cmd.Flags()
 	flags.IntVarP(&o.Events, "events", "n", 0, "number of events; beyond the 4938 real ones, they repeat as newer versions (default 4938)")
 	flags.BoolVar(&o.Exit, "exit", false, "exit at the end of the demo")
-	flags.StringVar(&summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
 	flags.IntVar(&o.KafkaPort, "port", 9092, "port of the embedded broker on 127.0.0.1 (0: any free one)")
-	flags.IntVar(&o.PlacesPort, "places-port", 0, "port of the place-name service on 127.0.0.1 (0: any free one)")
 	flags.StringVar(&o.ConsoleListen, "console", "", "loopback host:port of the web console (default "+demo.UsualConsole+", or a free port if that one is taken)")
 	flags.StringVar(&o.MetricsListen, "metrics", "127.0.0.1:9464", `host:port of /metrics ("" turns it off)`)
-	flags.StringVar(&o.DataDir, "data-dir", "", "keep the broker's data here (default: in memory)")
 	return cmd
 }

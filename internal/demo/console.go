@@ -39,8 +39,11 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (at s
 		listener, err = console.Listen(ctx, "127.0.0.1:0", gate)
 	}
 	if err != nil {
-		port, _ := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:]) // 0 for a name
-		return "", nil, portError(err, "web console", port, ConsoleFlag)
+		if _, is := errors.AsType[*net.OpError](err); is {
+			port, _ := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:]) // 0 for a name
+			err = &devbroker.PortError{Service: "web console", Port: port, Flag: ConsoleFlag, Err: err}
+		}
+		return "", nil, err
 	}
 	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: dlqindex.InMemory}}})
 	if err != nil {
@@ -60,12 +63,4 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (at s
 		done <- err
 	}()
 	return listener.Addr().String(), func() error { stop(); return <-done }, nil
-}
-
-// portError returns a *devbroker.PortError for a port that cannot be opened, and any other error as it is.
-func portError(err error, service string, port int, flag string) error {
-	if _, is := errors.AsType[*net.OpError](err); is {
-		return &devbroker.PortError{Service: service, Port: port, Flag: flag, Err: err}
-	}
-	return err
 }

@@ -13,31 +13,23 @@ type Options struct {
 	Events int
 	// Exit ends the demo after the second pass. Without it, broker, metrics and consumer stay until the context ends.
 	Exit bool
-	// Summary gets one JSON object over both passes, if it is not nil.
-	Summary io.Writer
-	// Stdout gets the report, unless Summary is the same writer: then Stderr gets it, so that Stdout has nothing but JSON. nil discards.
+	// Stdout gets the report; nil discards.
 	Stdout io.Writer
 	// Stderr gets the banner and the progress; nil discards. It must be safe for concurrent use.
 	Stderr io.Writer
 	// Terminal is true if Stderr is a terminal: a person reads it, so there is a pause before each act.
 	Terminal bool
-	// KafkaPort is the broker's port on 127.0.0.1 and PlacesPort that of the place-name service; 0 takes a free one.
-	KafkaPort, PlacesPort int
+	// KafkaPort is the broker's port on 127.0.0.1; 0 takes a free one.
+	KafkaPort int
 	// MetricsListen is the host:port of /metrics, /healthz and /readyz; "" turns them off.
 	MetricsListen string
 	// ConsoleListen is the loopback host:port of the web console; "" is UsualConsole, or a free port if another program listens there.
 	ConsoleListen string
-	// DataDir keeps the broker's data and the pipeline file. It must not contain an earlier demo. "" keeps the data in
-	// memory and the file in a temporary folder that is removed at the end.
-	DataDir string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
 	// Story is the course of events; the zero Story is DefaultStory.
 	Story Story
 }
-
-// PlacesPortFlag is the flag that sets Options.PlacesPort, as messages name it.
-const PlacesPortFlag = "--places-port"
 
 // Story is the course of events and its timing. Tests play a shorter one.
 type Story struct {
@@ -84,14 +76,6 @@ func (o Options) withDefaults() Options {
 		o.Story = DefaultStory()
 	}
 	return o
-}
-
-// report returns the writer of the report.
-func (o Options) report() io.Writer {
-	if o.Summary != nil && o.Summary == o.Stdout {
-		return o.Stderr
-	}
-	return o.Stdout
 }
 
 // Pace is when events are produced: a first share of them in a burst, the rest evenly until the end.

@@ -33,14 +33,13 @@ type placeService struct {
 	counts   map[replyKind]int64
 }
 
-// startPlaces starts the service on a port of 127.0.0.1; 0 takes a free one. If the port is taken, the error wraps the listener's
-// *net.OpError.
-func startPlaces(port int, script Script) (*placeService, error) {
+// startPlaces starts the service on a free port of 127.0.0.1.
+func startPlaces(script Script) (*placeService, error) {
 	gazetteer, err := newGazetteer()
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the place-name service: %w", err)
 	}

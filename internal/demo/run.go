@@ -2,11 +2,9 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/consumer"
@@ -16,7 +14,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/operation"
-	"github.com/switchback-geo/switchback/internal/verify"
 )
 
 // instance is the demo's consumer in its transactional ID. Another consumer of the demo's pipeline file has the name of the host, so the two
@@ -51,7 +48,6 @@ type play struct {
 	stage *stage
 	log   *slog.Logger
 	runID string
-	began time.Time
 
 	retried  int64 // in both passes
 	dead     []deadletters.Group
@@ -60,7 +56,7 @@ type play struct {
 
 func newPlay(o Options, s *stage) *play {
 	return &play{
-		Options: o, stage: s, began: time.Now(), runID: consumer.NewRunID(),
+		Options: o, stage: s, runID: consumer.NewRunID(),
 		log: slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	}
 }
@@ -117,7 +113,7 @@ func (p *play) showFirst(ctx context.Context, progress consumer.Progress, took t
 		return err
 	}
 	p.retried += progress.Retried
-	fmt.Fprint(p.report(), first(p.stage.settings, took, books, progress, p.stage.places.Counts(), p.dead, shown))
+	fmt.Fprint(p.Stdout, first(p.stage.settings, took, books, progress, p.stage.places.Counts(), p.dead, shown))
 	return p.proven(books)
 }
 
@@ -138,7 +134,7 @@ func (p *play) fix(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(p.report(), dryRun(plan.Summary(), plan.Outlook()))
+	fmt.Fprint(p.Stdout, dryRun(plan.Summary(), plan.Outlook()))
 	if err := p.pause(ctx, "The replay"); err != nil {
 		return err
 	}
@@ -159,7 +155,7 @@ func (p *play) second(ctx context.Context) error {
 	}
 	err = p.showSecond(ctx, one)
 	if err == nil && !p.Exit {
-		fmt.Fprint(p.report(), p.hints())
+		fmt.Fprint(p.Stdout, p.hints())
 		select {
 		case <-ctx.Done():
 		case <-one.ended:
@@ -174,43 +170,14 @@ func (p *play) showSecond(ctx context.Context, one *pass) error {
 		return err
 	}
 	p.retried += one.consumer.Progress().Retried
-	fmt.Fprint(p.report(), second(p.stage.settings, one.took, books, p.replayed))
-	if err := errors.Join(p.summarise(books), p.proven(books)); err != nil {
+	fmt.Fprint(p.Stdout, second(p.stage.settings, one.took, books, p.replayed))
+	if err := p.proven(books); err != nil {
 		return err
 	}
 	if err := p.pause(ctx, "The summary"); err != nil {
 		return err
 	}
-	fmt.Fprint(p.report(), story(int64(p.Events), p.Story.Script.OutageFor, p.retried, p.dead, p.replayed, books))
-	return nil
-}
-
-// summarise writes the JSON object over both passes. Its counts are those of verify.
-func (p *play) summarise(books *verify.Report) error {
-	if p.Summary == nil {
-		return nil
-	}
-	all := books.All
-	s := consumer.Summary{
-		RunID: p.runID, Pipeline: p.stage.settings.after.Pipeline.ID, Status: consumer.StatusCompleted,
-		Consumed: all.Records, Delivered: all.Delivered, Retried: p.retried, DeadLettered: all.DeadLettered,
-		Duplicates: all.Duplicates, Superseded: all.Superseded, Filtered: all.Filtered, Waiting: all.Waiting + all.Unread + all.InFlight,
-		Checkpoint: map[string]int64{}, DurationSeconds: time.Since(p.began).Seconds(),
-	}
-	for _, partition := range books.Partitions {
-		s.Checkpoint[strconv.Itoa(int(partition.Partition))] = partition.Committed
-	}
-	if books.Verdict != verify.Proven {
-		s.Status = consumer.StatusFailed
-	}
-	if all.Records > 0 {
-		s.DLQRate = float64(all.DeadLettered) / float64(all.Records)
-	}
-	encoder := json.NewEncoder(p.Summary)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(s); err != nil {
-		return fmt.Errorf("write the summary: %w", err)
-	}
+	fmt.Fprint(p.Stdout, story(int64(p.Events), p.Story.Script.OutageFor, p.retried, p.dead, p.replayed, books))
 	return nil
 }
 

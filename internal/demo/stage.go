@@ -38,7 +38,7 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	dir, err := s.folder(o.DataDir)
+	dir, err := s.folder()
 	if err != nil {
 		return nil, err
 	}
@@ -46,18 +46,13 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 	if list := o.Env(config.Variable("kafka.brokers")); list != "" {
 		configured = strings.Split(list, ",")
 	}
-	brokerDir := ""
-	if o.DataDir != "" {
-		brokerDir = filepath.Join(dir, "broker")
-	}
-	s.broker, err = devbroker.Start(devbroker.Options{Port: o.KafkaPort, DataDir: brokerDir, ConfiguredBrokers: configured})
+	s.broker, err = devbroker.Start(devbroker.Options{Port: o.KafkaPort, ConfiguredBrokers: configured})
 	if err != nil {
 		return nil, err
 	}
 	s.later(func() error { s.broker.Close(); return nil })
-	s.places, err = startPlaces(o.PlacesPort, o.Story.Script)
-	if err != nil {
-		return nil, portError(err, "place-name service", o.PlacesPort, PlacesPortFlag)
+	if s.places, err = startPlaces(o.Story.Script); err != nil {
+		return nil, err
 	}
 	s.later(s.places.Close)
 	s.settings, err = newSettings(addresses{broker: s.broker.Addr(), places: s.places.addr, metrics: o.MetricsListen}, o)
@@ -100,23 +95,13 @@ func (s *stage) connect(ctx context.Context) error {
 	return nil
 }
 
-// folder returns the folder for the pipeline file. It refuses a folder with the data of an earlier demo, because the reports would count its
-// records too.
-func (s *stage) folder(dir string) (string, error) {
-	if dir == "" {
-		temporary, err := os.MkdirTemp("", "switchback-demo-")
-		if err != nil {
-			return "", fmt.Errorf("make a folder for the pipeline file: %w", err)
-		}
-		s.later(func() error { return os.RemoveAll(temporary) })
-		return temporary, nil
+// folder makes a temporary folder for the pipeline file.
+func (s *stage) folder() (string, error) {
+	dir, err := os.MkdirTemp("", "switchback-demo-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the pipeline file: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "broker")); err == nil {
-		return "", fmt.Errorf("the folder %s holds the data of an earlier demo; remove it or name another", dir)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the data folder: %w", err)
-	}
+	s.later(func() error { return os.RemoveAll(dir) })
 	return dir, nil
 }
 
