@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
@@ -25,12 +24,11 @@ import (
 )
 
 func newDescribe() *cobra.Command {
-	var live bool
-	cmd := withFile(&cobra.Command{
+	return withFile(&cobra.Command{
 		Use:   "describe -c FILE",
 		Short: "Show the topics of a pipeline and the timeline of its retries",
 		Long: `Show the topics of a pipeline with their settings, and when a record that fails each time is tried.
-Without --live it contacts no broker.`,
+It contacts no broker.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
 		report, err := describe(cfg, file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -38,20 +36,8 @@ Without --live it contacts no broker.`,
 		} else if err != nil {
 			return usageError(err)
 		}
-		if err := printDescription(cmd.OutOrStdout(), cfg, report); err != nil || !live {
-			return err
-		}
-		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
-			fmt.Fprintln(cmd.OutOrStdout(), "\nformer tiers on the cluster, which the consumer drains:")
-			n, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin)
-			if err == nil && n == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), "none")
-			}
-			return err
-		})
+		return printDescription(cmd.OutOrStdout(), cfg, report)
 	})
-	cmd.Flags().BoolVar(&live, "live", false, "also ask the cluster for former tiers and how many records wait in them")
-	return cmd
 }
 
 func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridReport) error {

@@ -214,7 +214,7 @@ func examples() map[string]string {
 		"verify records":    "consumer verify records -c pipeline.yaml\nconsumer verify records -c pipeline.yaml --partition 3 --from 1000000",
 		"verify table":      "consumer verify table -c pipeline.yaml\nconsumer verify table -c pipeline.yaml --repair",
 		"verify audit":      "consumer verify audit -c pipeline.yaml\nconsumer verify audit -c pipeline.yaml -o json > audit.json\nconsumer verify audit -c pipeline.yaml --since audit.json",
-		"describe":          "consumer describe -c pipeline.yaml --live",
+		"describe":          "consumer describe -c pipeline.yaml",
 		"governance export": "consumer governance export -c pipeline.yaml > ledger.json",
 		"init":              "consumer init parcels.geojson --out pipeline.yaml\nconsumer init - --id parcels < parcels.ndjson > pipeline.yaml",
 		"validate":          "consumer validate -c pipeline.yaml\nconsumer validate -c pipeline.yaml --strict\nconsumer validate -c pipeline.yaml --explain-errors",

@@ -38,7 +38,7 @@ func newTopicsEnsure() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
+			if err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
 				return err
 			}
 			if len(report.Faults) > 0 {
@@ -71,7 +71,7 @@ func newTopicsCheck() *cobra.Command {
 			if !output.people() {
 				notes = cmd.ErrOrStderr() // a program reads a list of faults from stdout, and notes are not faults
 			}
-			if _, err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
+			if err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
 				return err
 			}
 			if len(faults) > 0 {
@@ -85,12 +85,12 @@ func newTopicsCheck() *cobra.Command {
 }
 
 // printFormer prints the former tiers with their waiting records, and which of them can be deleted.
-func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) (n int, err error) {
+func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) error {
 	former, err := topics.FindFormer(ctx, admin, cfg)
 	for _, f := range former {
-		fmt.Fprintln(out, f)
+		fmt.Fprintln(out, f.FormerText())
 	}
-	return len(former), err
+	return err
 }
 
 func printFaults(cmd *cobra.Command, faults []topics.Fault, output *outputValue) error {

@@ -203,18 +203,18 @@ func TestFindFormer_S3_1(t *testing.T) {
 	create1(t, admin, "features.retry-7s", 3, map[string]string{"retention.ms": "1000"})
 	create1(t, admin, "features.retry-9h", 3, map[string]string{"retention.ms": "-1"})
 	create1(t, admin, "features.retry-none", 3, nil)
-	find := func(waiting7 int64) []Former {
+	find := func(waiting7 int64) []Backlog {
 		t.Helper()
 		former := must.Get(FindFormer(t.Context(), admin, cfg))(t)
-		expect.That(t, len(former) == 2 && former[0].Topic == "features.retry-7s" && former[0].Delay == 7*time.Second && former[0].Waiting == waiting7 && former[1].Waiting == 0, "found %+v", former)
+		expect.That(t, len(former) == 2 && former[0].Topic == "features.retry-7s" && former[0].Lag() == waiting7 && former[1].Lag() == 0, "found %+v", former)
 		return former
 	}
-	text := find(0)[0].String()
+	text := find(0)[0].FormerText()
 	expect.That(t, strings.Contains(text, "do not delete it unless it is yours"), "it may be another pipeline's: %s", text)
 	finished := kadm.Offsets{}
 	finished.AddOffset("features.retry-7s", 0, 0, -1)
 	must.Get(admin.CommitOffsets(t.Context(), cfg.Source.Group, finished))(t)
-	empty := find(0)[0].String()
+	empty := find(0)[0].FormerText()
 	expect.That(t, !strings.Contains(empty, "kafka-topics.sh") && strings.Contains(empty, "no other pipeline"), "%s", empty)
 	faultsOf := func() []Fault {
 		t.Helper()
@@ -224,7 +224,7 @@ func TestFindFormer_S3_1(t *testing.T) {
 	faults := faultsOf()
 	expect.That(t, len(faults) == 0, "while it is empty: %v", faults)
 	produce(t, admin, "features.retry-7s", 4)
-	text = find(4)[0].String()
+	text = find(4)[0].FormerText()
 	expect.That(t, strings.Contains(text, "4 records wait"), "%s", text)
 	faults = faultsOf()
 	expect.That(t, len(faults) == 1 && faults[0].Blocks() && strings.Contains(faults[0].Fix, "--entity-name features.retry-7s --add-config retention.ms=-1"), "with records that expire: %v", faults)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -15,57 +14,71 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Former is a topic that is named like a tier of the pipeline but is not configured. The consumer drains it.
-type Former struct {
+// Backlog is what a pipeline's group has not read of its source or of a retry topic, by partition.
+type Backlog struct {
 	Topic      string
-	Delay      time.Duration
-	Partitions int32
-	Waiting    int64 // upper bound of the unfinished records: transaction markers count too
-	Committed  bool  // the group has a commit in it; without one it is taken for another pipeline's
+	Former     bool // named like a retry topic, and not configured: the consumer drains it
+	Partitions []kafka.PartitionLag
 }
 
-// String returns one line: how much waits, or under which conditions the topic can be deleted. It has no command that
-// deletes the topic, because a group also commits when it passes over another pipeline's records, and that pipeline may
-// still use the tier.
-func (f Former) String() string {
+// Consumed reports whether the group has committed anywhere in the topic. Without a commit, a former retry topic is taken
+// for another pipeline's.
+func (b Backlog) Consumed() bool {
+	return slices.ContainsFunc(b.Partitions, func(p kafka.PartitionLag) bool { return p.Committed >= 0 })
+}
+
+// Lag returns the sum of all partitions: an upper bound of the unfinished records, because transaction markers count too.
+func (b Backlog) Lag() (n int64) {
+	for _, p := range b.Partitions {
+		n += p.Lag
+	}
+	return n
+}
+
+// FormerText returns one line about a former retry topic: how much waits, or under which conditions the topic can be
+// deleted. It has no command that deletes the topic, because a group also commits when it passes over another pipeline's
+// records, and that pipeline may still use the tier.
+func (b Backlog) FormerText() string {
+	waiting := b.Lag()
 	switch {
-	case !f.Committed && f.Waiting == 0:
-		return fmt.Sprintf("%s (former tier): empty, and the group has consumed nothing of it; another pipeline may share the tier prefix (topics.tier_prefix), so do not delete it unless it is yours", f.Topic)
-	case !f.Committed:
-		return fmt.Sprintf("%s (former tier): %d records wait, at most, and the group has consumed nothing of it; a running consumer finishes its own when they are due, and leaves those of another pipeline alone", f.Topic, f.Waiting)
-	case f.Waiting == 0:
-		return fmt.Sprintf("%s (former tier): empty; it can be deleted once no instance has it in its tier list, if no other pipeline uses it (topics.tier_prefix)", f.Topic)
+	case !b.Consumed() && waiting == 0:
+		return fmt.Sprintf("%s (former tier): empty, and the group has consumed nothing of it; another pipeline may share the tier prefix (topics.tier_prefix), so do not delete it unless it is yours", b.Topic)
+	case !b.Consumed():
+		return fmt.Sprintf("%s (former tier): %d records wait, at most, and the group has consumed nothing of it; a running consumer finishes its own when they are due, and leaves those of another pipeline alone", b.Topic, waiting)
+	case waiting == 0:
+		return fmt.Sprintf("%s (former tier): empty; it can be deleted once no instance has it in its tier list, if no other pipeline uses it (topics.tier_prefix)", b.Topic)
 	}
-	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
+	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", b.Topic, waiting)
 }
 
-// FindFormer returns the former tiers of a pipeline that the client may describe, by delay, with their waiting records.
-func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
-	former, err := formerTiers(ctx, admin, c)
-	if err != nil {
-		return nil, err
+// FindFormer returns the former tiers of a pipeline that the client may describe, by delay. It leaves out a topic that is
+// deleted meanwhile.
+func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) (former []Backlog, err error) {
+	names, err := formerTiers(ctx, admin, c)
+	for _, name := range names {
+		lags, err := kafka.Lag(ctx, admin, c.Source.Group, kafka.Stable, name)
+		if errors.Is(err, kerr.UnknownTopicOrPartition) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("what waits in a former tier: %w", err)
+		}
+		former = append(former, Backlog{name, true, lags[name]})
 	}
-	return former, countWaiting(ctx, admin, c.Source.Group, former)
+	return former, err
 }
 
-// formerTiers is FindFormer without the waiting records.
-func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
+// formerTiers returns the names of the former tiers.
+func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]string, error) {
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // bypasses the client's cache
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
 	}
-	var known []string
+	known := []string{c.Topics.Governance}
 	for _, t := range Plan(c) {
 		known = append(known, t.Name)
 	}
-	found := retrytopics.FormerTiers(c.Topics.TierPrefix, append(known, c.Topics.Governance), details)
-	var former []Former
-	for _, t := range found {
-		former = append(former, Former{
-			Topic: t.Topic, Delay: t.Delay, Partitions: int32(t.Partitions), //nolint:gosec // a count
-		})
-	}
-	return former, nil
+	return retrytopics.FormerTiers(c.Topics.TierPrefix, known, details), nil
 }
 
 // PlanOn returns the plan of a pipeline, including the cluster's former tiers with waiting records, which must not
@@ -74,48 +87,11 @@ func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic,
 	plan := Plan(c)
 	former, err := FindFormer(ctx, admin, c)
 	for _, f := range former {
-		if f.Committed && f.Waiting > 0 {
-			plan = append(plan, Topic{Name: f.Topic, Role: RoleTier, Partitions: f.Partitions, Cleanup: CleanupDelete, Retention: Forever})
+		if f.Consumed() && f.Lag() > 0 {
+			plan = append(plan, Topic{Name: f.Topic, Role: RoleTier, Partitions: int32(len(f.Partitions)), Cleanup: CleanupDelete, Retention: Forever})
 		}
 	}
 	return plan, err
-}
-
-// countWaiting sets the counts of waiting records. A topic that was deleted meanwhile has none.
-func countWaiting(ctx context.Context, admin *kadm.Client, group string, former []Former) error {
-	for i := range former {
-		f := &former[i]
-		lags, err := kafka.Lag(ctx, admin, group, kafka.Stable, f.Topic)
-		if errors.Is(err, kerr.UnknownTopicOrPartition) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("what waits in a former tier: %w", err)
-		}
-		of := Backlog{Partitions: lags[f.Topic]}
-		f.Committed, f.Waiting = of.Consumed(), of.Lag()
-	}
-	return nil
-}
-
-// Backlog is what a pipeline's group has not read of its source or of a retry topic, by partition.
-type Backlog struct {
-	Topic      string
-	Former     bool // a former retry topic, which is drained
-	Partitions []kafka.PartitionLag
-}
-
-// Consumed reports whether the group has committed anywhere in the topic.
-func (b Backlog) Consumed() bool {
-	return slices.ContainsFunc(b.Partitions, func(p kafka.PartitionLag) bool { return p.Committed >= 0 })
-}
-
-// Lag returns the sum of all partitions.
-func (b Backlog) Lag() (n int64) {
-	for _, p := range b.Partitions {
-		n += p.Lag
-	}
-	return n
 }
 
 // Backlogs returns the source first, then the tiers from the shortest, then the former tiers. It reads offsets only;
@@ -125,18 +101,14 @@ func Backlogs(ctx context.Context, admin *kadm.Client, cfg *config.Config, until
 	if err != nil {
 		return nil, err
 	}
-	names := append([]string{cfg.Source.Topic}, cfg.TierTopics()...)
-	own := len(names)
-	for _, f := range former {
-		names = append(names, f.Topic)
-	}
+	names := slices.Concat([]string{cfg.Source.Topic}, cfg.TierTopics(), former)
 	lags, err := kafka.Lag(ctx, admin, cfg.Source.Group, until, names...)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Backlog, len(names))
 	for i, name := range names {
-		all[i] = Backlog{Topic: name, Former: i >= own, Partitions: lags[name]}
+		all[i] = Backlog{Topic: name, Former: i >= len(names)-len(former), Partitions: lags[name]}
 	}
 	return all, nil
 }

@@ -52,10 +52,7 @@ func (r *run) readPosition(ctx context.Context) (*groupPosition, error) {
 	if err := r.commits(ctx, s, details); err != nil {
 		return nil, err
 	}
-	s.tiers = append(s.tiers, r.cfg.TierTopics()...)
-	for _, f := range retrytopics.FormerTiers(r.cfg.Topics.TierPrefix, r.known(), details) {
-		s.tiers = append(s.tiers, f.Topic)
-	}
+	s.tiers = slices.Concat(s.tiers, r.cfg.TierTopics(), retrytopics.FormerTiers(r.cfg.Topics.TierPrefix, r.known(), details))
 	slices.Sort(s.tiers)
 	s.tiers = slices.Compact(s.tiers)
 	for _, topic := range append([]string{s.source, r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}, s.tiers...) {
