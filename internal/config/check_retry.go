@@ -153,7 +153,7 @@ func (c checker) retryRules() {
 		if !c.usable(path) {
 			continue
 		}
-		err := r.rule().Fault()
+		err := r.Fault()
 		forbidden, is := errors.AsType[*classify.ForbiddenError](err)
 		switch {
 		case is:

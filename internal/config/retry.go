@@ -39,7 +39,7 @@ type RetryPolicy struct {
 	// CIMaxAttempts limits the attempts of every policy if the environment has CI=true, so that a failing dependency does not delay a build. 0 sets no limit. Defaults to 3.
 	CIMaxAttempts int `jsonschema:"minimum=0,maximum=1000,default=3" yaml:"ci_max_attempts"`
 	// Rules classify failures in your own way. They are read before the built-in table, and the first rule that matches applies. Defaults to none.
-	Rules []RetryRule `jsonschema:"maxItems=100" yaml:"rules"`
+	Rules []classify.Rule `jsonschema:"maxItems=100" yaml:"rules"`
 	// Policies override the retry policy for single categories of failures. The categories are network, timeout, server, rate_limit, registry, database, conflict, broker, memory, io and other. Defaults to none.
 	Policies map[classify.Category]CategoryPolicy `yaml:"policies"`
 }
@@ -232,45 +232,14 @@ func (c Config) Uncapped() *Config {
 	return &c
 }
 
-// RetryRule classifies failures in the user's own way. It matches a failure if all of its conditions match. It needs at
-// least one of code, status, sqlstate and kafka.
-type RetryRule struct {
-	// Code is the code of the failure, such as http_client_error; `consumer validate --explain-errors` lists them.
-	Code classify.Code `jsonschema:"maxLength=64" yaml:"code,omitempty"`
-	// Status is the status of an HTTP answer.
-	Status int `jsonschema:"minimum=100,maximum=599" yaml:"status,omitempty"`
-	// SQLState is an SQLSTATE of a database, in quotes: five characters, or the first two for a class.
-	SQLState string `jsonschema:"maxLength=5" yaml:"sqlstate,omitempty"`
-	// Kafka is an error code of the Kafka protocol.
-	Kafka int `jsonschema:"minimum=-1,maximum=32767" yaml:"kafka,omitempty"`
-	// Stage limits the rule to failures of one stage.
-	Stage classify.Stage `jsonschema:"enum=header,enum=decode,enum=gate,enum=transform,enum=enrich,enum=validate,enum=encode,enum=sink,enum=produce,enum=handler" yaml:"stage,omitempty"`
-	// Class is the class that the rule assigns. Mandatory.
-	Class classify.Class `example:"retry_backoff" jsonschema:"required,enum=retry_now,enum=retry_backoff,enum=retry_after,enum=permanent,enum=row" yaml:"class"`
-	// Category selects the retry policy, for a class that is retried. Defaults to that of the table.
-	Category classify.Category `jsonschema:"enum=network,enum=timeout,enum=server,enum=rate_limit,enum=registry,enum=database,enum=conflict,enum=broker,enum=memory,enum=io,enum=other" yaml:"category,omitempty"`
-	// Alert is the urgency of a dead letter. Defaults to that of the table.
-	Alert classify.Alert `jsonschema:"enum=P1,enum=P2,enum=P3,enum=P4" yaml:"alert,omitempty"`
-}
-
-func (r RetryRule) rule() classify.Rule {
-	return classify.Rule{
-		Code: r.Code, Status: r.Status, SQLState: r.SQLState, Kafka: r.Kafka, Stage: r.Stage,
-		Class: r.Class, Category: r.Category, Alert: r.Alert,
-	}
-}
-
 // Classification returns the classification options that the file sets on top of the taxonomy.
 func (p RetryPolicy) Classification() classify.Options {
 	o := classify.Options{
 		RetryableStatus: p.RetryableStatusCodes, TerminalStatus: p.TerminalStatusCodes,
-		Unknown: classify.Permanent, // a person must look at it (S4-2)
+		Rules: p.Rules, Unknown: classify.Permanent, // a person must look at it (S4-2)
 	}
 	if o.RetryableStatus == nil {
 		o.RetryableStatus = []int{} // a written empty list is not the same as an absent list
-	}
-	for _, r := range p.Rules {
-		o.Rules = append(o.Rules, r.rule())
 	}
 	return o
 }

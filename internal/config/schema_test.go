@@ -41,7 +41,7 @@ func generateSchema(t *testing.T) string {
 		FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true,
 		BaseSchemaID: "https://github.com/switchback-geo/switchback", Mapper: mapType, Namer: nameType,
 	}
-	for _, dir := range []string{"./internal/config", "./pkg/transform"} {
+	for _, dir := range []string{"./internal/config", "./pkg/transform", "./pkg/classify"} {
 		must.Do(t, r.AddGoComments(module, dir))
 	}
 	r.LookupComment = func(t reflect.Type, field string) string { return describe(r.CommentMap, t, field) }

@@ -61,7 +61,7 @@ func (x explainer) row(condition string, f classify.Failure) Explanation {
 	return Explanation{condition, f.Code, f.Class, f.Level, f.Category, f.Alert, x.answer(f)}
 }
 
-func (x explainer) rule(r config.RetryRule) Explanation {
+func (x explainer) rule(r classify.Rule) Explanation {
 	var parts []string
 	add := func(set bool, text string) {
 		if set {

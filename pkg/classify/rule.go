@@ -7,17 +7,25 @@ import (
 	"strings"
 )
 
-// Rule is a user's decision about some failures. It matches a failure if all of its set fields do.
+// Rule classifies failures in the user's own way. It matches a failure if all of its conditions match. It needs at least
+// one of code, status, sqlstate and kafka.
 type Rule struct {
-	Code     Code   // of the failure
-	Status   int    // of an HTTP answer
-	SQLState string // five characters, or the first ones
-	Kafka    int    // error code of the Kafka protocol; 0, which is no error, matches any
-	Stage    Stage  // limits the rule to a stage
-
-	Class    Class    // the reaction; mandatory
-	Category Category // for a transient class: the category whose retry policy applies. Defaults to the table's.
-	Alert    Alert    // Defaults to the table's.
+	// Code is the code of the failure, such as http_client_error; `consumer validate --explain-errors` lists them.
+	Code Code `jsonschema:"maxLength=64" yaml:"code,omitempty"`
+	// Status is the status of an HTTP answer.
+	Status int `jsonschema:"minimum=100,maximum=599" yaml:"status,omitempty"`
+	// SQLState is an SQLSTATE of a database, in quotes: five characters, or the first two for a class.
+	SQLState string `jsonschema:"maxLength=5" yaml:"sqlstate,omitempty"`
+	// Kafka is an error code of the Kafka protocol.
+	Kafka int `jsonschema:"minimum=-1,maximum=32767" yaml:"kafka,omitempty"`
+	// Stage limits the rule to failures of one stage.
+	Stage Stage `jsonschema:"enum=header,enum=decode,enum=gate,enum=transform,enum=enrich,enum=validate,enum=encode,enum=sink,enum=produce,enum=handler" yaml:"stage,omitempty"`
+	// Class is the class that the rule assigns. Mandatory.
+	Class Class `example:"retry_backoff" jsonschema:"required,enum=retry_now,enum=retry_backoff,enum=retry_after,enum=permanent,enum=row" yaml:"class"`
+	// Category selects the retry policy, for a class that is retried. Defaults to that of the table.
+	Category Category `jsonschema:"enum=network,enum=timeout,enum=server,enum=rate_limit,enum=registry,enum=database,enum=conflict,enum=broker,enum=memory,enum=io,enum=other" yaml:"category,omitempty"`
+	// Alert is the urgency of a dead letter. Defaults to that of the table.
+	Alert Alert `jsonschema:"enum=P1,enum=P2,enum=P3,enum=P4" yaml:"alert,omitempty"`
 }
 
 // rule returns the first matching rule, or an empty one.
