@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -106,36 +105,6 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	b.drain(b.engine(cfg))
 	deadLetters := b.read(source + ".dlq")
 	expect.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyAttempt) == "1", "dead letters %v", deadLetters)
-}
-
-// The engine retries each record by the policy of its failure's category until the attempts are used up, and writes the
-// numbers into the control headers.
-func TestEngine_S3_3_S1_1_everyCategoryHasItsOwnPolicy(t *testing.T) {
-	b := newBroker(t)
-	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas), fmt.Errorf("allocate: %w", syscall.ENOMEM)}
-	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		return retrytopics.Result{Identity: retrytopics.Identity{FeatureID: "id-" + string(r.Key)}}, causes[int(r.Key[1]-'0')]
-	})
-	cfg.Retries.Policy.MaxAttempts = 4
-	cfg.Retries.ByCategory = map[classify.Category]policy.Policy{
-		classify.CategoryServer:  {MaxAttempts: 3, Strategy: policy.StrategyFixed, BaseDelay: time.Millisecond},
-		classify.CategoryNetwork: {MaxAttempts: 6, Strategy: policy.StrategyDecorrelatedJitter, BaseDelay: time.Millisecond, MaxDelay: 20 * time.Millisecond},
-	}
-	b.produce(events(len(causes))...)
-	b.drain(b.engine(cfg))
-	want := map[string]string{
-		"k0": "http_unavailable 3 of 3", "k1": "connection_refused 6 of 6",
-		"k2": "io_failed 2 of 2", "k3": "broker_unavailable 4 of 4",
-		"k4": "out_of_memory 2 of 2", // one more attempt (S4-3)
-	}
-	for _, deadLetter := range b.read(source + ".dlq") {
-		c, err := header.ParseControl(deadLetter.Headers)
-		got := fmt.Sprintf("%s %d of %d", c.ErrorCode, c.Attempt, c.MaxAttempts)
-		key := string(deadLetter.Key)
-		expect.That(t, err == nil && got == want[key] && c.FeatureID == "id-"+key && !c.FirstFailedAt.After(c.FailedAt) && !c.FirstFailedAt.IsZero(), "%s: %s, want %s (%v): %+v", key, got, want[key], err, c)
-		delete(want, string(deadLetter.Key))
-	}
-	expect.That(t, len(want) <= 0, "no dead letter says %v", want)
 }
 
 // S2-5: records in tiers and DLQ carry the request and the response of the latest failure only.

@@ -157,21 +157,6 @@ func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 	}
 }
 
-func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderLatestWins, false)
-	f.fail["k/a 1"], f.fail["k/w 1"] = badRow, unavailable
-	f.sends("k/a", "k/b")
-	delete(f.fail, "k/a 1")
-	f.took = nil
-	// w came before the replay and waits until after it; n came after it
-	f.takes(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.deadLetters(true)...)...)
-	f.want("k/w retried", "k/a delivered by force", "k/w superseded")
-	f.sends("k/n")
-	f.want("k/n delivered")
-	left := compacted(f.read(source + ".state"))
-	expect.That(t, len(left) == 0, "the state still knows %v", left)
-}
-
 // The force flag goes through the tiers together with the position of the replay. A retried forced replay overwrites
 // what was there when it was reinjected, but nothing newer.
 func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
@@ -215,33 +200,4 @@ func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 	f.drain(f.engine(f.cfg))
 	f.want("k/5 delivered", "k/2 superseded", "k/9 dead_lettered")
 	expect.Equal(t, headerOf(f.read(source + ".dlq")[0], header.KeyErrorCode), "malformed_header", "code")
-}
-
-// Engines are stopped in the middle of forced replays several times. Each replay takes effect exactly once.
-func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
-	const keys = 60
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	for i := range keys {
-		for _, v := range []int{2, 5} {
-			f.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d", i), Value: fmt.Appendf(nil, "k%d/%d", i, v)})
-		}
-		f.fail[fmt.Sprintf("k%d/2 1", i)] = badRow
-	}
-	f.drain(f.engine(f.cfg))
-	for i := range keys {
-		delete(f.fail, fmt.Sprintf("k%d/2 1", i))
-		if i%2 == 0 {
-			f.fail[fmt.Sprintf("k%d/2 1", i)] = unavailable
-		}
-	}
-	f.produce(f.deadLetters(true)...)
-	for _, after := range []int{5, 20, 40} {
-		f.interrupted(f.cfg, after)
-	}
-	f.drain(f.engine(f.cfg))
-	got := numbers(t, f.read(output))
-	for k, ns := range got {
-		expect.That(t, slices.Equal(ns, []int{5, 2}), "%s took effect as %v, want the newer event and then, once, the forced one", k, ns)
-	}
-	expect.That(t, len(got) == keys, "%d keys, want %d", len(got), keys)
 }

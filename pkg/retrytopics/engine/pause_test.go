@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,41 +45,6 @@ func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics
 		return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "places", RetryAt: at}
 	}
 	return copied(ctx, r)
-}
-
-func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testing.T) {
-	b := newBroker(t)
-	b.produce(stream(20, 400)...)
-	o := &outage{cooldown: 300 * time.Millisecond}
-	cfg := b.ordered(o.handle, retrytopics.OrderStrict)
-	cfg.Limits.HeldRecords = 200
-	var most retrytopics.Stats
-	var running *engine.Engine
-	outcomes := map[string]int{}
-	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
-		for _, e := range es {
-			outcomes[fmt.Sprint(e.Decision.Outcome, " attempt ", e.Record.Attempt)]++
-		}
-	}
-	running = b.engine(cfg)
-	watch, stop := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for tick := time.NewTicker(20 * time.Millisecond); watch.Err() == nil; <-tick.C {
-			if s := running.Stats(); len(s.Deferred) > 0 && (len(most.Deferred) == 0 || s.Deferred[0].Records > most.Deferred[0].Records) {
-				most = s
-				o.mu.Lock()
-				o.seen = true
-				o.mu.Unlock()
-			}
-		}
-	})
-	b.drain(running)
-	stop()
-	wg.Wait()
-	expect.Equal(t, fmt.Sprint(outcomes), "map[delivered attempt 1:400]", "outcomes")
-	expect.That(t, len(most.Deferred) == 1 && most.Deferred[0].Dependency == "places" && most.Deferred[0].Records != 0, "deferred %+v", most.Deferred)
-	b.inOrder(400)
 }
 
 func TestEngine_atLeastOnceDeliversWithoutTransactions(t *testing.T) {
@@ -157,34 +121,6 @@ func TestEngine_S0_9_failuresWhilePausedSpendNothingAndSuccessesAreCommitted(t *
 	expect.That(t, sum == 400 && len(after.n) == 1 && after.second == 0, "%d deliveries in all; after the restart %v", sum, after.n)
 	b.inOrder(400)
 	expect.Equal(t, len(b.read(source+".dlq")), 0, "dead letters")
-}
-
-// A record in a tier stays there during a pause, even if it is due. It continues afterwards without having used an attempt.
-func TestEngine_S1_8_aTierIsPausedToo(t *testing.T) {
-	b := newBroker(t)
-	b.produce(events(50)...)
-	f := &failing{n: 1, err: unavailable}
-	cfg := b.config(f.handle)
-	cfg.Retries.Tiers[0].Delay = 300 * time.Millisecond
-	cfg.Retries.Tiers[1].Delay, cfg.Retries.Tiers[2].Delay = time.Second, 2*time.Second
-	count := &tally{}
-	cfg.Hooks.OnCommit = count.add
-	e := b.engine(cfg)
-	ctx, _ := b.runs(e)
-	b.until(ctx, func() bool { return count.of(policy.OutcomeRetried) == 50 })
-	e.Pause("paused")
-	// Attempts that run at that moment may finish; no other attempt begins.
-	b.until(ctx, func() bool {
-		s := e.Stats()
-		return s.Tiers[0].Waiting+int64(count.of(policy.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
-	})
-	e.Resume()
-	b.until(ctx, func() bool { return count.of(policy.OutcomeDelivered) == 50 })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for key, began := range f.began {
-		expect.That(t, len(began) == 2, "%d attempts at %s, want 2", len(began), key)
-	}
 }
 
 // If the permission to write to a topic is removed, the engine stops within three attempts and names the operation and

@@ -24,45 +24,6 @@ func (f *forcing) deletes() *kgo.Record { return &kgo.Record{Key: []byte("k")} }
 
 func event(value string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte(value)} }
 
-// A delete is newer than every event of its key before it, even than a dead letter with a greater version.
-func TestEngine_latestWinsADeadLetterDoesNotUndoADelete(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.fail["k/7 1"] = badRow
-	f.takes(event("k/7"), f.deletes())
-	delete(f.fail, "k/7 1")
-	f.replays(false)
-	f.want("k/7 dead_lettered", " delivered", "k/7 superseded")
-	f.replays(true)
-	f.want("k/7 delivered by force")
-}
-
-// A, B, A in strict order: B became a dead letter, and the second A has the content that stands. A replay of B is older
-// than the second A.
-func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderStrict, false)
-	f.fail["k/B 1"] = badRow
-	f.sends("k/A", "k/B", "k/A")
-	delete(f.fail, "k/B 1")
-	f.replays(false)
-	f.want("k/A delivered", "k/B dead_lettered", "k/A duplicate", "k/B superseded")
-}
-
-// An event without a version is not compared, but its content is now the newest. Therefore a repetition of the event
-// before it is a change.
-func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.sends("k/5", "k", "k/5", "k/4")
-	f.want("k/5 delivered", "k delivered", "k/5 delivered", "k/4 superseded")
-}
-
-// A delete of an unknown key is older than every event after it, even than one with a negative version such as a time
-// before 1970.
-func TestEngine_whatComesAfterADeleteOfAnUnknownKeyTakesEffect(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.takes(f.deletes(), event("k/-5"), event("k/-6"))
-	f.want(" delivered", "k/-5 delivered", "k/-6 superseded")
-}
-
 // S0-6: a handler that writes outside Kafka gets the version by which the engine judges: for a delete that of the newest
 // event, for a forced replay its own position.
 func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
@@ -188,38 +149,6 @@ func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
 	f.resets(f.cfg.Group, 0)
 	f.drain(f.engine(f.cfg))
 	f.want("k/5 superseded", "k/7 superseded", " superseded")
-}
-
-// A delete of a key that was forgotten long ago gets a version above that of its newest event, which the guard of a
-// table needs.
-func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.cfg.Dedupe.Window = 0
-	f.sends("k/5")
-	var heard header.Version
-	f.hears(func(r *retrytopics.Record) { heard, _ = r.Version(nil, true) })
-	f.takes(f.deletes())
-	expect.That(t, heard == (header.Version{Number: 5, Offset: 1}), "the delete is told to be %v", heard)
-}
-
-// If the source offset orders events, nothing older can arrive, and nothing is kept.
-func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
-	f := newForcing(t, retrytopics.OrderLatestWins, false)
-	f.cfg.Dedupe.Window = 0
-	f.sends("k/A", "k/B")
-	f.want("k/A delivered", "k/B delivered")
-	state := f.read(source + ".state")
-	left, versions := compacted(state), versionsIn(state)
-	expect.That(t, len(left)+len(versions) == 0, "the state knows %q, %q", left, versions)
-}
-
-// hears calls tell in every attempt.
-func (f *forcing) hears(tell func(*retrytopics.Record)) {
-	handle := f.cfg.Handler
-	f.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		tell(r)
-		return handle(ctx, r)
-	}
 }
 
 // S4-14: after the source was re-created the version still decides: an older one is superseded, and an equal one takes

@@ -66,11 +66,6 @@ func (g *game) commit(t *testing.T, n int, aborted bool) {
 	g.state = append(g.state, records...)
 }
 
-func (g *game) rewind() {
-	g.p = g.p.Successor()
-	g.open, g.now = nil, maps.Clone(g.base)
-}
-
 func (g *game) takeOver(t *testing.T) {
 	t.Helper()
 	g.p = New(0, Settings{StateTopic: "in.state", Scale: "x", Versions: true, MaxVersions: g.room, Forgotten: &g.forgotten})
@@ -79,39 +74,6 @@ func (g *game) takeOver(t *testing.T) {
 	}
 	g.p.Open()
 	g.open, g.now = nil, maps.Clone(g.base)
-}
-
-func (g *game) check(t *testing.T, seed uint64, step int) {
-	t.Helper()
-	for k, want := range g.now {
-		p := g.p.Past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
-		must.That(t, p.keeps && p.kept == want, "seed %d, step %d: key %s is known as %v (%t), want %v", seed, step, k, p.kept, p.keeps, want)
-	}
-	must.Equal(t, g.p.Size().Versions, len(g.now), "seed", seed, "step", step, "keys are known")
-}
-
-// S0-6, S3-1: the versions of a partition are those of what is committed and of what has ended since, whatever is
-// aborted, repeated or moved to another instance.
-func TestPartition_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 14))
-		g := &game{room: 100, now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
-		g.takeOver(t)
-		for step := range 200 {
-			switch n := r.IntN(20); {
-			case n < 12:
-				g.attempt(r)
-			case n < 17:
-				g.commit(t, r.IntN(len(g.open)+1), n == 16)
-			case n < 19:
-				g.rewind()
-			default:
-				g.takeOver(t)
-			}
-			g.check(t, seed, step)
-		}
-	}
 }
 
 // S0-6: with more keys than there is room for, memory stays bounded, the state topic is reduced to it, and the remaining
