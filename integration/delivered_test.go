@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,62 +74,6 @@ func checkOutput(t *testing.T, r, from *kgo.Record) {
 	}
 }
 
-// S0-11, S0-7, S1-7: every decision about a record is one audit event and one structured log line, in the order of the
-// decisions.
-func TestDecisionsAreTold_S0_11_S0_7_S1_7(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
-	p.places.Script("once", misbehave.Status(503))
-	p.places.Script("gone", misbehave.Status(404))
-	p.places.Script("down", misbehave.Times(9, misbehave.Status(503))...)
-	want := map[string][]string{
-		"well": {"delivered handled"},
-		"once": {"retried transient_failure", "delivered handled"},
-		"gone": {"dead_lettered row_failure"},
-		"down": {"retried transient_failure", "retried transient_failure", "dead_lettered retries_exhausted"},
-	}
-	positions := map[string]string{}
-	for id := range want {
-		positions[topiclog.Position(p.send(id)[0])] = id
-	}
-	consumer := p.start("it", "--until-end")
-	r := consumer.Wait(p.ctx, t)
-	must.That(t, r.Code == 0, "consumer run --until-end: %s", r)
-	account := p.verify()
-	logged := decisions(t, consumer.Stderr.String())
-	for position, id := range positions {
-		var auditEvents []string
-		for _, e := range p.auditEvents(id) {
-			auditEvents = append(auditEvents, e.Decision+" "+e.Reason)
-			expect.That(t, e.Source == position, "an audit event of %s has the source %s", position, e.Source)
-		}
-		expect.That(t, slices.Equal(auditEvents, want[id]), "%s: audited %q, want %q\n%s", id, auditEvents, want[id], account.Journey(position))
-		// A delivery at the first attempt is logged only at level debug.
-		expect.That(t, id == "well" || slices.Equal(logged[position], want[id]), "%s: logged %q, want %q", id, logged[position], want[id])
-	}
-}
-
-// decisions returns the logged decisions by source position.
-func decisions(t *testing.T, log string) map[string][]string {
-	t.Helper()
-	out := map[string][]string{}
-	for line := range strings.Lines(log) {
-		var l struct {
-			Time                          time.Time
-			Msg, Source, Decision, Reason string
-		}
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			t.Errorf("a log line is not JSON: %v: %s", err, line)
-			continue
-		}
-		if l.Msg == "decision" {
-			out[l.Source] = append(out[l.Source], l.Decision+" "+l.Reason)
-		}
-		expect.That(t, !l.Time.IsZero(), "a log line has no time: %s", line)
-	}
-	return out
-}
-
 // Guarantee 5 (architecture, section 1), S3-1: when a later event of its key has been read, the ordering mode decides
 // about an event that waits in a tier.
 func TestOrder_S3_1(t *testing.T) {
@@ -185,54 +128,6 @@ func (p *pipe) levels() []int {
 		out = append(out, levelOf(p.t, r))
 	}
 	return out
-}
-
-// S4-2, C-3, S0-5: a transient failure of a service waits in a tier. A permanent failure goes to the DLQ at once, and so
-// does a record without attempts left.
-func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout, s.MaxAttempts = "3s", 3 }).ensure()
-	kinds := map[string]struct {
-		answers []misbehave.Answer
-		code    string
-		attempt string // of the dead letter; empty if the record is delivered
-	}{
-		"429":     {[]misbehave.Answer{misbehave.Status(429)}, "http_too_many_requests", ""},
-		"502":     {[]misbehave.Answer{misbehave.Status(502)}, "http_bad_gateway", ""},
-		"503":     {[]misbehave.Answer{misbehave.Status(503)}, "http_unavailable", ""},
-		"504":     {[]misbehave.Answer{misbehave.Status(504)}, "http_gateway_timeout", ""},
-		"reset":   {[]misbehave.Answer{{Reset: true}}, "connection_reset", ""},
-		"timeout": {[]misbehave.Answer{{Status: 200, Hold: make(chan struct{})}}, "timeout", ""},
-		"400":     {misbehave.Times(50, misbehave.Status(400)), "http_bad_request", "1"},
-		"401":     {misbehave.Times(50, misbehave.Status(401)), "http_unauthorized", "1"},
-		"403":     {misbehave.Times(50, misbehave.Status(403)), "http_forbidden", "1"},
-		"404":     {misbehave.Times(50, misbehave.Status(404)), "http_not_found", "1"},
-		"500":     {misbehave.Times(50, misbehave.Status(500)), "http_server_error", "1"},
-		"down":    {misbehave.Times(50, misbehave.Status(503)), "http_unavailable", "3"},
-	}
-	tail := p.log.Tail(t, p.topics.Tiers...)
-	for id, k := range kinds {
-		p.places.Script(id, k.answers...)
-		p.send(id)
-	}
-	p.drain().wantBalanced(t)
-	seen := tail.UntilCount(p.ctx, t, "a tier record of each transient kind, and two of the record that runs out of attempts", 8)
-	wantTotals(t, p.verify(seen...), len(kinds), conservation.Place{Output: 6, DeadLetters: 6})
-	p.wantNoneEarly(seen)
-	p.wantGaps("down", p.set.Tiers[:2]...)
-	for _, r := range append(seen, p.read(p.topics.DLQ)...) {
-		k := kinds[string(r.Key)]
-		wantHeaders(t, r, map[string]string{"switchback-error-code": k.code, "switchback-error-stage": "enrich"})
-		if r.Topic != p.topics.DLQ {
-			continue
-		}
-		wantHeaders(t, r, map[string]string{"switchback-attempt": k.attempt, "switchback-feature-id": string(r.Key)})
-		if k.attempt == "1" {
-			p.wantGaps(string(r.Key))
-		}
-	}
-	last := p.auditEvents("down")
-	expect.That(t, last[len(last)-1].Decision == "dead_lettered" && last[len(last)-1].Reason == "retries_exhausted", "audit events of the record that ran out of attempts: %+v", last)
 }
 
 // wantHeaders compares headers. Each header must occur once.

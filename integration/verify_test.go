@@ -62,33 +62,6 @@ func positions(records []*kgo.Record) (all []string) {
 	return all
 }
 
-// S0-4: each record that waits in a former tier which no running instance consumes is named.
-func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
-	parallel(t, testrun.Fast)
-	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
-	const n = 20
-	all := ids("s", n)
-	p.failFirst(2, all...)
-	waiting := p.log.Tail(t, p.tierTopic(40*time.Second))
-	old := p.start("it")
-	sent := p.send(all...)
-	waiting.UntilCount(p.ctx, t, "all in the second tier", n)
-	p.stop(old)
-	p.changeTiers(time.Second, 5*time.Second)
-	if s := p.verifyRecords(t, 0, "proven"); s.All["waiting"] != n { // no instance runs: they wait
-		t.Errorf("%v", s.All)
-	}
-	member, err := kgo.NewClient(kgo.SeedBrokers(p.set.Brokers...), kgo.ConsumerGroup(p.topics.Group), kgo.DisableAutoCommit(),
-		kgo.ConsumeTopics(p.topics.Source, p.tierTopic(time.Second), p.tierTopic(5*time.Second))) // an instance that does not consume the former tier
-	must.Do(t, err)
-	defer member.Close()
-	p.members(1)
-	s := p.verifyRecords(t, 4, "violated", "--limit", "100")
-	s.wantFindings(t, "stranded", positions(sent)...)
-	s = p.verifyRecords(t, 4, "violated", "--limit", "3")
-	expect.That(t, len(s.Findings) == 3 && s.Found["stranded"] == n, "limit: %+v", s)
-}
-
 // S0-4: deleting the output topic's records makes deliveries unknown, not missing. A duplicate output and records that
 // were skipped by a commit are named.
 func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {

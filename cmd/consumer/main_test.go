@@ -101,14 +101,6 @@ func TestExitCodes_S4_12(t *testing.T) {
 	}
 }
 
-func TestValidate_S0_2_namesLineColumnAndWhatToDoForEveryFault(t *testing.T) {
-	name := file(t, "pipeline:\n  id: a b\n  retry_policy:\n    max_attempts: 0\n")
-	_, _, stderr := call("validate", "-c", name)
-	for _, want := range []string{name + ":2:7: pipeline.id", name + ":4:19: pipeline.retry_policy.max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
-		expect.That(t, strings.Contains(stderr, want), "%s is missing in:\n%s", want, stderr)
-	}
-}
-
 func TestRun_brokerUnreachableIsOneLineAndExit1(t *testing.T) {
 	name := file(t, pipelineFile+"kafka: { brokers: [\"127.0.0.1:1\"] }\n")
 	code, _, stderr := call("run", "-c", name)

@@ -130,23 +130,3 @@ func (d *desk) foreign() {
 		pointer("0"), pointer("9"),
 	)
 }
-
-// The DLQ of other software is read as its headers say; a pointer brings the record that it points
-// at, or says that it is gone.
-func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
-	d := newDesk(t, false)
-	d.foreign()
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "auto")
-	all := each[dlq.EntryJSON](d)
-	must.That(t, len(all) == 3, "%d lines: %s", len(all), &d.out)
-	spring, pointer, gone := all[0], all[1], all[2]
-	expect.That(t, spring.Dialect == "spring" && *spring.Source == (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) && spring.Error.CauseClass == "java.lang.NullPointerException" && spring.Error.Class == "a.ListenerExecutionFailedException" && spring.Error.Code == "NullPointerException" && spring.Status == "pending" && spring.Key == "o-1",
-		"spring: %+v", spring)
-	expect.That(t, pointer.Dialect == "share-group" && pointer.Value == fmt.Sprintf(square, "pointed-at") && pointer.Key == "k", "pointer: %+v", pointer)
-	expect.That(t, gone.Value == nil && gone.Source.Offset == 9, "pointer to nothing: %+v", gone)
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID).prints("the payload is gone")
-	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table").prints("NullPointerException", "boom 7")
-	// A dialect that the operator names applies to all dead letters, so the index is rebuilt.
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2").counts(2, `"dialect":"spring"`)
-	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
-}

@@ -229,16 +229,6 @@ func TestCredentials_are_read_when_asked_for(t *testing.T) {
 	}
 }
 
-func TestWarnings_name_what_looks_like_a_secret(t *testing.T) {
-	cfg := minimal(t, `
-enrich:
-  - {name: a, http: {url: "https://a.example/x?api_key=abc123&q={id}&sig=s&access_token={properties.token}"}, set: {a: /a}}
-  - {name: b, providers: [{name: c, http: {url: "https://a.example/x?api_key=abc123&q={id}&sig=s&access_token={properties.token}"}}], set: {a: /a}}
-`)
-	warnings := Warnings(cfg)
-	expect.That(t, len(warnings) == 2 && warnings[1].Path == "enrich[1].providers[0].http.url" && warnings[0].Path == "enrich[0].http.url" && !strings.Contains(warnings[0].Message, "abc123"), "got %+v", warnings)
-}
-
 // The allowed words of a key are those of the package that uses it. The tags repeat them for the decoder and the schema.
 func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 	data := slices.DeleteFunc(envelope.Formats(), func(f envelope.Format) bool { return f == envelope.CloudEvents })

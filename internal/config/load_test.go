@@ -55,44 +55,6 @@ func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	expect.That(t, reflect.DeepEqual(cfg.Pipeline.Tolerance, want), "tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
 }
 
-// A missing mandatory key is a fault at the line of its parent, with an example of the key.
-func TestParse_S0_2_mandatory_keys(t *testing.T) {
-	lines := map[string]string{
-		"pipeline.id":                                  "  id: p\n",
-		"pipeline.retry_policy.max_attempts":           "    max_attempts: 5\n",
-		"pipeline.retry_policy.base_delay_seconds":     "    base_delay_seconds: 2.0\n",
-		"pipeline.retry_policy.retryable_status_codes": "    retryable_status_codes: [503]\n",
-		"pipeline.tolerance.max_null_rate":             "    max_null_rate: 0.5\n",
-		"pipeline.tolerance.halt_on_geometry_invalid":  "    halt_on_geometry_invalid: false\n",
-	}
-	for missing := range lines {
-		t.Run(missing, func(t *testing.T) {
-			line := func(path string) string {
-				if path == missing {
-					return ""
-				}
-				return lines[path]
-			}
-			const policy, tolerance = "pipeline.retry_policy.", "pipeline.tolerance."
-			text := "pipeline:\n" + line("pipeline.id") +
-				"  retry_policy:\n" + line(policy+"max_attempts") + line(policy+"base_delay_seconds") + line(policy+"retryable_status_codes") +
-				"  tolerance:\n" + line(tolerance+"max_null_rate") + line(tolerance+"halt_on_geometry_invalid")
-			_, err := Parse("x", []byte(text), nil)
-			var faults *Faults
-			must.That(t, errors.As(err, &faults) && len(faults.List) == 1, "got %v", err)
-			above, _, _ := strings.Cut(text, parentKey(missing))
-			f, key := faults.List[0], missing[strings.LastIndex(missing, ".")+1:]
-			expect.That(t, f.Path == missing && strings.HasPrefix(f.Fix, "add "+key+": ") && f.Line == 1+strings.Count(above, "\n"), "got %+v", f)
-		})
-	}
-}
-
-// parentKey returns the key above a path as written in the file, such as "tolerance:".
-func parentKey(path string) string {
-	above := parent(path)
-	return above[strings.LastIndex(above, ".")+1:] + ":"
-}
-
 func TestParse_defaults(t *testing.T) {
 	cfg := minimal(t, "")
 	p := cfg.Pipeline.RetryPolicy

@@ -3,7 +3,6 @@ package consumer
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -112,33 +111,6 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 	expect.Equal(t, c.gates.Delivered("b"), 11, "delivered")
 }
 
-// The remaining records of quarantined batches do not pause the pipeline in an instance that did not see them fail, for
-// example after a restart.
-func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
-	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
-	end := func(outcome policy.Outcome) {
-		for i := range 30 {
-			c.ended(ofBatch([]string{"b1", "b2", "b3", "b4"}[i%4], outcome))
-		}
-	}
-	for i := range 6 {
-		c.ended(ofBatch([]string{"b1", "b2"}[i%2], policy.OutcomeDeadLettered)) // before the instance reads the quarantine
-	}
-	v := view(5, resumedBy("ana"))
-	for _, id := range []string{"b1", "b2", "b3", "b4"} {
-		v.Batches[id] = control.State{Phase: control.Quarantined, Reason: "x", By: "consumer other", At: noon}
-	}
-	c.orders.take(t.Context(), v)
-	end(policy.OutcomeDeadLettered) // for example, records that cannot be decoded
-	for range 20 {
-		c.ended(event(policy.OutcomeDelivered, 1, header.Control{}))
-	}
-	state, paused := c.orders.paused()
-	expect.That(t, !paused, "paused: %s", state)
-	end(policy.OutcomeDelivered) // records in flight
-	expect.Equal(t, c.gates.Delivered("b1"), 8, "delivered")
-}
-
 // readAll passes n features with coordinates of this many decimals to the consumer. It returns the first error and the
 // number of features before it.
 func readAll(c *Consumer, n, decimals int, control header.Control, headers ...kgo.RecordHeader) (error, int) {
@@ -187,18 +159,6 @@ func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 		}
 	}
 	t.Error("no metric")
-}
-
-// S4-1: a batch below the floor is quarantined, and the record that reveals it is not delivered.
-func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
-	for on, code := range map[string]classify.Code{"quarantine": classify.CodeBatchQuarantined, "pause": classify.CodePrecisionDegraded} {
-		c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
-		err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
-		var e *transform.Error
-		expect.That(t, errors.As(err, &e) && e.Code == code && n <= 26 && strings.Contains(err.Error(), "of batch b-17"), "%v: after %d: %v", on, n, err)
-		err, n = readAll(c, 1000, 7, header.Control{})
-		expect.That(t, err == nil, "%v: record %d of no batch: %v", on, n, err)
-	}
 }
 
 // off is an operator's order that switches the gates off for a while.

@@ -88,7 +88,7 @@ func control(t *testing.T, r *kgo.Record) header.Control {
 }
 
 // S3-8: marks survive every hop: the tiers, the DLQ, a replay, the output. A violation is never retried (S3-3), is
-// escalated, and is written to a ledger whose chain continues after restarts. Every retry logs the fields of S3-7.
+// escalated, and is written to a ledger whose chain continues after restarts. Every retry logs the fields of S3-7 and S1-7.
 func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	t.Parallel()
 	var failures atomic.Int32

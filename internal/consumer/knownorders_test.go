@@ -201,39 +201,6 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 	}
 }
 
-// If another instance has written the same quarantine, or an operator has ended it meanwhile, it is not written again.
-// Other changes in the topic take effect too.
-func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
-	quarantined := control.State{Phase: control.Quarantined, By: "consumer other", At: noon}
-	for name, c := range map[string]struct {
-		batches map[string]control.State
-		want    []string
-	}{
-		"quarantined meanwhile": {map[string]control.State{"own": quarantined}, []string{"overtaken own", "report 3 of own"}},
-		"let through meanwhile": {map[string]control.State{}, []string{"overtaken own", "forget own"}},
-		"and another one":       {map[string]control.State{"other": quarantined}, []string{"overtaken own", "forget other", "forget own", "report 5 of other"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := &recorder{topic: view(7, resumedBy("ana"))}
-				r.topic.Batches = c.batches
-				o := newOrders(r)
-				o.onBatch = func(id string) { r.note("forget " + id) }
-				o.take(t.Context(), view(5, resumedBy("ben")))
-				ctx, stop := working(t, o)
-				o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
-				synctest.Wait()
-				_, want := c.batches["own"]
-				_, yes := o.quarantined("own")
-				expect.That(t, yes == want, "quarantined %v", yes)
-				o.take(ctx, r.topic) // reading the same view again changes nothing
-				stop()
-				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
-			})
-		})
-	}
-}
-
 // An order that could not be written yet is written when the instance stops.
 func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

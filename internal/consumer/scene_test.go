@@ -216,34 +216,6 @@ func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// Between two sessions, and while the brokers are down, the summary still counts the waiting records.
-func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) }, waitsLong)
-	s.send(points(50)...)
-	c := s.consumer()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- c.Run(ctx) }()
-	eventually.Until(ctx, t, "all in the tier", func() (bool, string) {
-		n := c.Progress().Retried
-		return n == 50, fmt.Sprint(n)
-	})
-	// The client survives lost connections for a while, so fetches of the source fail instead. The control topic stays
-	// readable: without it the engine is paused, and reads nothing that could fail.
-	s.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: s.cfg.Source.Topic, Count: -1})
-	eventually.Until(ctx, t, "the end of the session", func() (bool, string) {
-		log := s.log.String()
-		return strings.Contains(log, "session ended"), log
-	})
-	s.broker.Close()
-	stop()
-	must.Do(t, <-ended)
-	sum := c.Summary()
-	expect.That(t, sum.Status == consumer.StatusInterrupted && sum.Consumed == 50 && sum.Waiting == 50, "does not balance: %+v", sum)
-}
-
 // S0-9: a record that waits for a service counts once for the rate of missing values, however often the service is
 // probed, and with all of its values.
 func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {

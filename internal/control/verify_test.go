@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
@@ -60,39 +59,6 @@ func TestVerify_S0_11_ordersGivenSideBySideAreOneChain(t *testing.T) {
 	expect.That(t, r.Entries == writers*each && r.First == 1 && r.Head.Seq == writers*each && r.Fault+r.Gone == "", "got %+v", r)
 }
 
-// Added, removed and truncated events are found.
-func TestVerify_S0_11_finds(t *testing.T) {
-	for name, c := range map[string]struct {
-		alter func(t *testing.T, w *Writer)
-		fault string
-	}{
-		"a forged order": {func(t *testing.T, w *Writer) {
-			r, _, err := w.event(audit.Paused, order(9), "x").Chained(audit.Orders, audit.Head{Link: audit.Link{Seq: 1, Hash: "sha256:00"}}, w.cfg.Topics.Audit, chainPartition)
-			put(t, w, r, err)
-		}, "entry 2 follows entry 2"},
-		"a head of another history": {func(t *testing.T, w *Writer) {
-			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":2,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
-		}, "but its head has sha256:00"},
-		"a chain that ends too early": {func(t *testing.T, w *Writer) {
-			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":5,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
-		}, "its head is entry 5"},
-		"an emptied trail":  {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Audit, -1) }, ""},
-		"a trail cut off":   {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Audit, 2) }, ""},
-		"an emptied memory": {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Control, -1) }, "it has 2 entries but no head"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := configuration(t, "")
-			w := NewWriter(cfg, cluster(t))
-			for n := range 2 {
-				must.Get(w.Pipeline(t.Context(), order(n)))(t)
-			}
-			c.alter(t, w)
-			r := verifyOrders(t, w.kafka, cfg)
-			expect.That(t, (r.Fault == "") == (c.fault == "") && strings.Contains(r.Fault, c.fault), "got %+v, want %q", r, c.fault)
-		})
-	}
-}
-
 // A consumer's open transaction hides records that were committed after its first record. Verification waits for it.
 func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	kafka, cfg := cluster(t), configuration(t, "")
@@ -106,26 +72,6 @@ func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	r := verifyOrders(t, kafka, cfg)
 	expect.That(t, r.Entries == 1 && r.Head != nil && r.Fault == "", "got %+v", r)
 	must.Do(t, <-ended)
-}
-
-// put writes a record without the package's writers.
-func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
-	t.Helper()
-	must.Do(t, err)
-	client := must.Get(kgo.NewClient(w.kafka...))(t)
-	defer client.Close()
-	must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())
-}
-
-// cut deletes the records before an offset of a topic, or all of them (-1), as retention does.
-func cut(t *testing.T, w *Writer, topic string, before int64) {
-	t.Helper()
-	client := must.Get(kgo.NewClient(w.kafka...))(t)
-	defer client.Close()
-	offsets := kadm.Offsets{}
-	offsets.AddOffset(topic, chainPartition, before, -1)
-	deleted, err := kadm.NewClient(client).DeleteRecords(t.Context(), offsets)
-	must.That(t, err == nil && deleted.Error() == nil, "%v, %v", err, deleted.Error())
 }
 
 // Processes that create a key concurrently sign with the same key, and a later process finds it.

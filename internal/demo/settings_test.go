@@ -3,7 +3,6 @@ package demo
 import (
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -57,31 +56,6 @@ func TestDefaultStory_fits_the_tiers(t *testing.T) {
 	fourth := tiers[2]
 	expect.That(t, fourth >= end, "a fourth attempt can come %v after the first event, while the service still misbehaves", fourth)
 	expect.That(t, policy.MaxAttempts >= 4, "%d attempts, want 4: three in the outage, one to succeed", policy.MaxAttempts)
-}
-
-// readGazetteer is shared by all tests of the package, because reading the counties takes a moment.
-var readGazetteer = sync.OnceValues(newGazetteer) //nolint:gochecknoglobals // only read once made
-
-func testGazetteer(t testing.TB) *gazetteer {
-	t.Helper()
-	return must.Get(readGazetteer())(t)
-}
-
-func TestGazetteer_knows_real_places(t *testing.T) {
-	g := testGazetteer(t)
-	for _, c := range []struct {
-		id, want string
-		inside   bool
-	}{
-		{"04015", "Mohave, Arizona", true},
-		{"ci37868143", "Los Angeles, California", true}, // USGS: 4km W of Castaic, CA
-		{"us1000chda", "Guam, Guam", false},             // USGS: 122km W of Kota Ternate, Indonesia
-	} {
-		place, ok := g.ByID(c.id)
-		expect.That(t, ok && place.Name == c.want && (place.DistanceKM == 0) == c.inside, "%s: %+v, %v, want %s", c.id, place, ok, c.want)
-	}
-	_, ok := g.ByID("nowhere")
-	expect.That(t, !ok, "an unknown id has a place")
 }
 
 // Each state of a pass fits a line of 80 columns: events in transit, an outage, and the long wait for the last retries.

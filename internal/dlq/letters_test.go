@@ -3,9 +3,7 @@ package dlq
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -191,43 +189,6 @@ func TestShow_S2_5_tells_the_hops_of_a_letter(t *testing.T) {
 	d, err = s.Show(t.Context(), "a")
 	expect.That(t, err == nil && d.HopsErr != nil && d.Letter.ID == "a", "without an audit topic: %v, %v", err, d.HopsErr)
 }
-
-// From an exported line, the record can be made again: bytes, header order, repetitions, and no
-// value as against an empty one.
-func TestExport_ndjson_keeps_all_that_stands_in_a_record(t *testing.T) {
-	for name, r := range map[string]kgo.Record{
-		"text":      {Key: []byte("k"), Value: []byte(`{"a":1}`), Headers: []kgo.RecordHeader{{Key: "t", Value: []byte("2")}, {Key: "a", Value: nil}, {Key: "t", Value: []byte("1")}}},
-		"bytes":     {Key: []byte{0xff}, Value: []byte{0xfe, 0}, Headers: []kgo.RecordHeader{{Key: "b", Value: []byte{0xff}}}},
-		"tombstone": {Key: []byte("k")},
-		"empty":     {Key: []byte{}, Value: []byte{}},
-	} {
-		l := deadletters.Decode(&r, true)
-		var out bytes.Buffer
-		must.Do(t, (&ndjsonExporter{&out}).letter(&l, nil))
-		var back exported
-		must.Do(t, json.Unmarshal(out.Bytes(), &back))
-		expect.That(t, same(joined(back.Key, back.KeyBase64), r.Key) && same(joined(back.Value, back.ValueBase64), r.Value) && len(back.Headers) == len(r.Headers), "%s: %s", name, &out)
-		for i, h := range back.Headers {
-			expect.That(t, h.Key == r.Headers[i].Key && same(joined(h.Value, h.ValueBase64), r.Headers[i].Value), "%s: header %d is %+v", name, i, h)
-		}
-	}
-}
-
-func joined(text, inBase64 *string) []byte {
-	switch {
-	case text != nil:
-		return []byte(*text)
-	case inBase64 == nil:
-		return nil
-	}
-	b, err := base64.StdEncoding.DecodeString(*inBase64)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
-func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
 func TestExport_csv_runs_no_formula(t *testing.T) {
 	l := deadletters.Decode(&kgo.Record{Key: []byte("=HYPERLINK(1)"), Value: []byte("+1"), Headers: []kgo.RecordHeader{

@@ -96,25 +96,6 @@ func wantLog(t *testing.T, log string, want ...bool) {
 	expect.That(t, slices.Equal(got, want), "circuit_open is %v in the log, want %v:\n%s", got, want, log)
 }
 
-// A service that is down according to the operator's rules counts for the breaker. A canceled call does not.
-func TestBreaker_counts_what_the_rules_say(t *testing.T) {
-	rules := Options{Classify: classify.New(classify.Options{RetryableStatus: []int{500}, TerminalStatus: []int{503}}).Of}
-	for code, opens := range map[int]bool{500: true, 503: false} {
-		steps, services := guarded(t, rules, s35())
-		services[0].is(status(code))
-		callConcurrently(t, steps, 3)
-		expect.Equal(t, openBreakers(steps) != nil, opens)
-	}
-	steps, services := guarded(t, Options{}, s35())
-	services[0].is(hangs)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for range 10 {
-		got := outcome(ctx, steps)
-		must.That(t, got == "canceled" && openBreakers(steps) == nil, "%s, open %v", got, openBreakers(steps))
-	}
-}
-
 // callConcurrently applies the steps n times concurrently and counts the outcomes.
 func callConcurrently(t *testing.T, steps *Steps, n int) map[string]int {
 	t.Helper()

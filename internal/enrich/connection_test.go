@@ -269,18 +269,6 @@ func TestQuota_S1_6_retry_after_concerns_the_service(t *testing.T) {
 	}
 }
 
-func TestQuota_retry_after_of_one_record(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		steps, services := guarded(t, Options{}, nil)
-		steps.steps[0].providers[0].lookup.(*httpLookup).pauses = false
-		services[0].is(answerWith(429, "Retry-After", "30"))
-		for range 3 {
-			f := classify.Of(steps.Apply(t.Context(), parcel(), ""))
-			expect.That(t, f.Class == classify.RetryAfter && f.RetryAfter == 30*time.Second, "got %s after %v", f.Class, f.RetryAfter)
-		}
-	})
-}
-
 // The client's own rate is kept. A record that would wait longer than a request's timeout is held.
 func TestRate_is_kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package gates
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,36 +141,6 @@ func TestBatches_theOneNotHeardOfForLongestIsForgotten(t *testing.T) {
 	}
 	a, b, c := g.Delivered("a"), g.Delivered("b"), g.Delivered("c")
 	expect.That(t, a == 2 && b == 0 && c == 1, "a %d, b %d, c %d", a, b, c)
-}
-
-// The running sum equals a count over all records in the window, whatever the clock does.
-func TestWindow_sumsWhatIsInside(t *testing.T) {
-	w := newWindow(time.Minute, 1)
-	now, inside := start, map[int64]int64{}
-	for i, step := range []time.Duration{0, 1, 1, 5, 30, -3, 0, 20, 9, 59, 60, 1, 3600, 2, -100, 61} {
-		now = now.Add(step * time.Second)
-		number := now.UnixNano() / int64(time.Second)
-		latest := slices.Max(append([]int64{number}, keys(inside)...))
-		w.add(now, "b"+strconv.Itoa(i%2), one(true))
-		inside[latest]++ // an earlier time counts as the newest
-		want := int64(0)
-		for part, n := range inside {
-			if latest-part < slots {
-				want += n
-			}
-		}
-		must.That(t, w.sum.of == want && w.sum.bad[0] == want, "step %d: sum %+v, want %d", i, w.sum, want)
-	}
-	w.forget("b0")
-	w.forget("b1")
-	expect.That(t, w.sum.of == 0 && w.sum.bad[0] == 0, "without any batch: %+v", w.sum)
-}
-
-func keys(m map[int64]int64) (out []int64) {
-	for k := range m {
-		out = append(out, k)
-	}
-	return out
 }
 
 func TestGates_fromManyGoroutines(t *testing.T) {

@@ -49,32 +49,6 @@ func record(value string) *retrytopics.Record {
 
 const feature = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"NAME":"a","updated":%s}}`
 
-// S0-5: each kind of bad input fails with its own code, and is not retried.
-func TestHandle_S0_5_badInput(t *testing.T) {
-	p := build(t, "source: { max_record_bytes: 4096 }\n")
-	point := `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}`
-	for _, c := range []struct {
-		name string
-		r    *retrytopics.Record
-		code classify.Code
-	}{
-		{"not JSON", record("parcel 17"), classify.CodeNotJSON},
-		{"truncated JSON", record(point), classify.CodeTruncatedJSON},
-		{"wrong type", record(`{"type":"Feature","geometry":{"type":"Point","coordinates":"here"},"properties":{}}`), classify.CodeWrongType},
-		{"too large", record(`"` + strings.Repeat("x", 5000) + `"`), classify.CodeRecordTooLarge},
-		{"empty value", record(""), classify.CodeEmptyValue},
-		{"null key", &retrytopics.Record{Value: []byte(point + "}")}, classify.CodeNullKey},
-		{"null key of a tombstone", &retrytopics.Record{}, classify.CodeNullKey},
-		{"unknown CRS", record(point + `,"crs":{"type":"name","properties":{"name":"EPSG:99999"}}}`), classify.CodeUnknownCRS},
-	} {
-		result, err := p.Handle(t.Context(), c.r)
-		must.That(t, err != nil, "%v: no error", c.name)
-		f := classify.Of(err)
-		expect.That(t, f.Code == c.code && !f.Transient() && len(result.Outputs) == 0, "%v: failure %+v, want code %s", c.name, f, c.code)
-		expect.That(t, result.ContentHash != "", "%v: no content hash: the dead letter could not be deduped", c.name)
-	}
-}
-
 // A reference set in a topic is read before the first record is processed. A broker that does not answer is not the
 // record's fault.
 func TestHandle_S0_8_referencesFromATopic(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,39 +16,12 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
-
-// The verdict of a plan and of show is that of the consumer's gates: a letter without a key, or one that is too large, does not pass.
-func TestPlan_C4_S4_8_theGatesOfTheConsumerJudge(t *testing.T) {
-	w := parallel(t)
-	w.cfg.Source.MaxRecordBytes = 1024
-	good, keyless, empty := letter(0, "good", fmt.Sprintf(square, "good")), letter(1, "keyless", fmt.Sprintf(square, "keyless")), letter(2, "empty", fmt.Sprintf(square, "empty"))
-	keyless.Key, empty.Key = nil, []byte{}
-	large := letter(0, "large", strings.Replace(fmt.Sprintf(square, "large"), `"a"`, `"`+strings.Repeat("a", 1024)+`"`, 1))
-	deleted := letter(1, "deleted", "")
-	deleted.Key, deleted.Value = nil, nil
-	w.die(good, keyless, empty, large, deleted)
-	s, p := w.planned()
-	got := map[string]string{}
-	for _, l := range w.letters(p) {
-		expect.That(t, l.Do == plan.Reinject, "%+v", l)
-		got[l.ID] = string(l.Today.Code)
-		expect.That(t, l.Today.Passes == (l.Today.Code == ""), "%+v", l.Today)
-	}
-	want := map[string]string{"good": "", "empty": "", "keyless": "null_key", "large": "record_too_large", "deleted": "null_key"}
-	expect.That(t, maps.Equal(got, want), "the plan says %v, want %v", got, want)
-	sum := p.Summary()
-	expect.That(t, sum.WouldPass == 2 && sum.WouldFail == 3, "%+v", sum)
-	r := w.execute(s, p)
-	expect.That(t, r.Reinjected == 2 && r.Left == 3, "%+v", r)
-}
 
 // So does what the output topic takes: a dead letter whose output is too large for it would be one again.
 func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
@@ -74,27 +46,6 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 	expect.That(t, maps.Equal(got, want), "the plan says %v, want %v", got, want)
 	r := w.execute(s, p)
 	expect.That(t, r.Reinjected == 1 && r.Left == 2, "%+v", r)
-}
-
-// The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
-func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
-	w := parallel(t)
-	w.cfg.Source.Format = envelope.Auto
-	feature := fmt.Sprintf(square, "a")
-	structured := letter(0, "event", `{"specversion":"1.0","id":"e","source":"/s","type":"t","data":`+feature+`}`)
-	structured.Headers = append(structured.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte("application/cloudevents+json")})
-	mislabelled := letter(1, "mislabelled", fmt.Sprintf(square, "b"))
-	mislabelled.Headers = append(mislabelled.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte("application/avro")})
-	w.die(structured, mislabelled, letter(2, "plain", fmt.Sprintf(square, "c")))
-	s := w.service()
-	got := map[string]string{}
-	for _, l := range w.letters(w.plan(s, deadletters.Filter{})) {
-		got[l.ID] = string(l.Today.Code)
-	}
-	want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}
-	expect.That(t, maps.Equal(got, want), "got %v, want %v", got, want)
-	d := s.DryRun().Judge(w.ctx(), deadletters.Decode(structured, true))
-	expect.That(t, d.Decode == nil && string(d.Feature) == feature && d.Verdict.Passes, "got %s, %+v", d.Feature, d)
 }
 
 // kept says, as the consumer does for every key, what its newest version is; it is forgotten when there is none.

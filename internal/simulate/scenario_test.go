@@ -356,69 +356,6 @@ func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 		"%+v, paused for %v, unfinished %v", again.Pauses, again.PausedTime, again.Unfinished)
 }
 
-// A code of pause_on pauses at the first failure, and causes no dead letter.
-func TestGate_S0_9_aListedCodePausesAtOnce(t *testing.T) {
-	t.Parallel()
-	cfg := must.Get(config.Parse("p.yaml", []byte(`pipeline:
-  id: parcels
-  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, pause_on: [http_unauthorized] }
-`+place), nil))(t)
-	sys := system(t, place)
-	sys.Holds = cfg.Pipeline.Tolerance.Pauses
-	r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]")
-	expect.That(t, len(r.Pauses) == 1 && r.Pauses[0].Code == "http_unauthorized" && r.Pauses[0].At >= 59 && r.Pauses[0].At <= 61 && r.DeadLettered <= 0.5, "%+v, %v dead", r.Pauses, r.DeadLettered)
-}
-
-// S3-3: a failure that a rule puts into the category io is retried once, then pauses the pipeline, and causes no dead
-// letter. Without the rule, the same failure uses its attempts and becomes a dead letter.
-func TestGate_S3_3_ioPausesAfterItsRetry(t *testing.T) {
-	t.Parallel()
-	const file = `pipeline:
-  id: parcels
-  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], rules: [%s] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
-`
-	played := func(rule string) Report {
-		cfg := must.Get(config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil))(t)
-		sys := system(t, place)
-		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Pauses
-		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]")
-	}
-	r := played("{status: 507, class: retry_backoff, category: io}")
-	expect.That(t, len(r.Pauses) == 1 && r.Pauses[0].Code == "http_server_error" && r.Pauses[0].At >= 61 && r.Pauses[0].At <= 66 && r.DeadLettered <= 0 && r.Retries >= 50,
-		"%+v, %v dead, %v retries", r.Pauses, r.DeadLettered, r.Retries)
-	r = played("{status: 507, class: permanent}")
-	expect.That(t, len(r.Pauses) == 0 && r.DeadLettered >= 1000, "permanent: %+v, %v dead", r.Pauses, r.DeadLettered)
-}
-
-// While the first provider is down, the second one answers: no record waits or becomes a dead letter.
-func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
-	t.Parallel()
-	text := "rate: 100\nduration: 10m\nproviders: [{name: place/main, outages: [{from: 2m, for: 5m}]}, {name: place/mirror, latency: 50ms}]"
-	r := play(t, system(t, mirrored), text)
-	main, mirror := r.Providers[0], r.Providers[1]
-	expect.That(t, r.DeadLettered == 0 && r.Retries <= 0.5 && r.PeakLag <= 100 && mirror.Fallbacks >= 29_000 && mirror.Requests <= 31_000 && main.Requests <= 32_000,
-		"%v dead, %v retries, lag %v, %+v, %+v", r.DeadLettered, r.Retries, r.PeakLag, main, mirror)
-}
-
-// The client's own rate is never exceeded.
-func TestRate_S2_2_isKept(t *testing.T) {
-	t.Parallel()
-	r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]")
-	p := r.Providers[0]
-	expect.That(t, p.Peak <= 60+5+6 && r.PeakLag >= 10_000 && r.DeadLettered == 0, "%+v, lag %v, %v dead", p, r.PeakLag, r.DeadLettered)
-}
-
-// Cached answers are used during an outage, too.
-func TestCache_givesAnswersInAnOutage(t *testing.T) {
-	t.Parallel()
-	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
-	r := play(t, system(t, remembering), text)
-	p := r.Providers[0]
-	expect.That(t, p.Cached >= 0.88*r.Records && r.PeakLag <= 0.15*50*120 && r.PeakLag >= 0.05*50*120 && r.DeadLettered == 0, "%+v, lag %v of %v records", p, r.PeakLag, r.Records)
-}
-
 // The price of order only shows with keys: in strict order, records wait behind a failed record of their key.
 func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -24,10 +23,6 @@ func appliedAt(i int, at time.Time) Applied {
 	a := Applied{Version: int64(i) * -7919, Offset: int64(i), At: at}
 	binary.BigEndian.PutUint64(a.Content[:], uint64(i)*0x9e3779b97f4a7c15)
 	return a
-}
-
-func TestHashKey(t *testing.T) {
-	expect.Equal(t, fmt.Sprintf("%x", HashKey([]byte("abc"))), "ba7816bf8f01cfea414140de", "HashKey(abc")
 }
 
 func TestContentOf(t *testing.T) {
@@ -290,30 +285,6 @@ func drive(t *testing.T, r *rand.Rand, keys, maxKeys int, jumps bool) {
 		if step%1000 == 0 {
 			checkLedger(t, l)
 		}
-	}
-	checkLedger(t, l)
-}
-
-// The table agrees with a plain map, while buckets are split and joined.
-func TestLedger_as_a_plain_map_at_size(t *testing.T) {
-	const keys = 150_000
-	r := rand.New(rand.NewPCG(7, 7))
-	l, want := NewLedger(time.Hour, 0), map[int]int{}
-	for i := range 2 * keys {
-		k := r.IntN(keys)
-		if r.IntN(4) == 0 {
-			l.Forget(keyOf(k)) // it may be unknown already
-			delete(want, k)
-			continue
-		}
-		l.Note(keyOf(k), appliedAt(i, start))
-		want[k] = i
-	}
-	must.That(t, l.Len() == len(want), "%d keys, want %d", l.Len(), len(want))
-	for k := range keys + 1000 {
-		i, noted := want[k]
-		got, known := l.Last(keyOf(k), start)
-		must.That(t, known == noted && (!known || got == appliedAt(i, start)), "key %d: %+v, %v; want number %d, %v", k, got, known, i, noted)
 	}
 	checkLedger(t, l)
 }

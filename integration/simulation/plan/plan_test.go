@@ -31,15 +31,6 @@ func TestDraw_aSeedDrawsOnePlan(t *testing.T) {
 	expect.That(t, len(seen) == 200, "200 seeds draw %d plans", len(seen))
 }
 
-func TestPlan_readsBackWhatItWrites(t *testing.T) {
-	p := Draw(7, kinds())
-	p.Load.Left = []Range{{3, 5}}
-	back, err := Parse(p.Text())
-	expect.That(t, err == nil && back.Text() == p.Text() && back.String() == p.String(), "%v:\n%s\nbecame\n%s", err, p.Text(), back.Text())
-	_, err = Parse(`{"sead":1}`)
-	expect.That(t, err != nil, "a plan with a field that there is not is read")
-}
-
 // The artificial world fails as long as one fault and two events are in the plan. The shrinker must leave exactly these.
 func TestSmaller_leavesWhatIsNeeded(t *testing.T) {
 	fails := func(p Plan) bool {
@@ -65,17 +56,4 @@ func TestSmaller_leavesWhatIsNeeded(t *testing.T) {
 		}
 	}
 	expect.That(t, len(p.Faults) == 1 && sent <= 2 && p.Engine.Instances == 1 && p.Cluster.Partitions == 1 && played <= 2000, "after %d plays there are left %d events and\n%s", played, sent, p)
-}
-
-func TestLoad_leavesOutWhatIsNamed(t *testing.T) {
-	l := Load{Records: 10, Left: leave([]Range{{2, 4}}, []int{4, 5, 9})}
-	want := []Range{{2, 6}, {9, 10}}
-	expect.That(t, slices.Equal(l.Left, want), "left out %v, want %v", l.Left, want)
-	var sent []int
-	for n := range 12 {
-		if l.Sends(n) {
-			sent = append(sent, n)
-		}
-	}
-	expect.That(t, slices.Equal(sent, []int{0, 1, 6, 7, 8}), "sends %v", sent)
 }

@@ -20,33 +20,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// outage is a dependency behind a breaker. A call during the outage opens the breaker for the cooldown. The dependency
-// is up again after four calls, once the test has seen deferred records.
-type outage struct {
-	mu       sync.Mutex
-	cooldown time.Duration
-	seen     bool      // the test has seen deferred records
-	open     time.Time // no call before this time
-	calls    int       // calls that reached the dependency while it was down
-}
-
-func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-	o.mu.Lock()
-	now := time.Now()
-	down := o.calls < 4 || !o.seen
-	refused := now.Before(o.open)
-	if down && !refused {
-		o.calls++
-		o.open = now.Add(o.cooldown)
-	}
-	at := o.open
-	o.mu.Unlock()
-	if down || refused {
-		return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "places", RetryAt: at}
-	}
-	return copied(ctx, r)
-}
-
 func TestEngine_atLeastOnceDeliversWithoutTransactions(t *testing.T) {
 	b := newBroker(t)
 	b.produce(stream(20, 300)...)
