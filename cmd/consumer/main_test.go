@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -204,18 +203,6 @@ func TestSchema_saysWhenItCannotBeWritten(t *testing.T) {
 	var errs strings.Builder
 	code := run([]string{"schema"}, full, &errs)
 	expect.That(t, code == 1 && strings.Contains(errs.String(), "print the schema"), "exit %d: %s", code, &errs)
-}
-
-func TestVersion_commandAndFlag(t *testing.T) {
-	code, stdout, stderr := call("version", "-o", "json")
-	var info cli.Build
-	err := json.Unmarshal([]byte(stdout), &info)
-	must.That(t, err == nil && code == 0 && stderr == "", "exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
-	expect.That(t, info == cli.ReadBuild() && info.Go == runtime.Version(), "got %+v, want %+v", info, cli.ReadBuild())
-	code, stdout, _ = call("version")
-	expect.That(t, code == 0 && strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    "), "exit %d:\n%s", code, stdout)
-	code, stdout, _ = call("--version")
-	expect.That(t, code == 0 && stdout == "consumer "+info.String()+"\n", "exit %d:\n%s", code, stdout)
 }
 
 // -v has the same meaning in every command.

@@ -67,39 +67,6 @@ func TestTransform_enrich(t *testing.T) {
 	expect.That(t, code == 4 && stdout == "" && strings.Contains(stderr, `"code":"connection_refused"`), "with: exit %d, %q, %q", code, stdout, stderr)
 }
 
-// Lines have the format of source.format, unless that is binary. The output is GeoJSON.
-func TestTransform_formats(t *testing.T) {
-	const (
-		want     = `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"a"}}` + "\n"
-		plain    = `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"NAME":"a"}}`
-		fg       = `{"type":"Feature","id":1,"geometry":null,"place":{"type":"Point","coordinates":[47.25,8.5]},"coordRefSys":"[EPSG:4326]","properties":{"NAME":"a"}}`
-		event    = `{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + plain + `}`
-		change   = `{"op":"c","after":{"id":1,"NAME":"a","geometry":{"srid":4326,"wkb":"AQEAAAAAAAAAAAAhQAAAAAAAoEdA"}}}`
-		deleted  = `{"op":"d","before":{"id":1}}`
-		registry = "schema_registry: { url: \"http://127.0.0.1:1\" }\n"
-	)
-	for _, c := range []struct {
-		source, in string
-		code       cli.Exit
-		out, err   string
-	}{
-		{"{ format: geojson }", plain, 0, want, ""},
-		{"{ format: auto }", plain, 0, want, ""},
-		{"{ format: jsonfg }", fg, 0, want, ""},
-		{"{ format: cloudevents }", event, 0, want, ""},
-		{"{ format: debezium }", change + "\n" + deleted, 0, want, ""},
-		{"{ format: cloudevents }", plain, 4, "", `"code":"envelope_malformed"`},
-		{"{ format: geojson }", event, 4, "", `"code":"not_a_feature"`},
-		{"{ split: features }", `{"type":"FeatureCollection","features":[` + plain + "]}", 0, want, ""},
-		{"{ format: geojson }", `{"type":"FeatureCollection","features":[` + plain + "]}", 4, "", "set source.split: features"},
-		{"{ format: avro }", plain, 2, "", "source.format: avro is bytes"},
-		{"{ format: debezium, debezium: { serialization: avro } }\n" + registry, change, 2, "", "source.debezium.serialization: avro is bytes"},
-	} {
-		code, stdout, stderr := filtered(t, c.in, "-c", file(t, mapping+"source: "+c.source+"\n"))
-		expect.That(t, code == c.code && stdout == c.out && strings.Contains(stderr, c.err) && (c.err != "" || stderr == ""), "%s: exit %d, %q, %q", c.source, code, stdout, stderr)
-	}
-}
-
 // S0-2: init and transform read the same inputs.
 func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 	const feature = `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"a"}}`

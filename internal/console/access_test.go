@@ -7,9 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -131,58 +129,6 @@ func TestAccess_S4_6_roles(t *testing.T) {
 func (o *operator) with(r *http.Request) *httptest.ResponseRecorder {
 	r.AddCookie(o.cookie)
 	return o.ask(r)
-}
-
-// Behind a proxy that ends TLS, the audit trail has the names of the proxy, and forms come from the address that browsers use.
-func TestAccess_S4_6_behind_a_real_proxy(t *testing.T) {
-	front := httptest.NewUnstartedServer(nil)
-	site := "https://" + front.Listener.Addr().String()
-	o := withAccess(t, "url: "+site+"\nproxy: {addresses: [127.0.0.1], user_header: X-Forwarded-User, others: read}\npeople: [{name: anna, role: replay}]\n", 2)
-	console := must.Get(url.Parse(listening(o.desk)))(t)
-	user := "anna"
-	front.Config.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(console)
-		r.Out.Host = r.In.Host
-		r.Out.Header.Set("X-Forwarded-User", user)
-	}}
-	front.StartTLS()
-	defer front.Close()
-	client := front.Client()
-	client.Jar = must.Get(cookiejar.New(nil))(t)
-	ask := func(r *http.Request) (int, string) {
-		t.Helper()
-		answer := must.Get(client.Do(r))(t)
-		defer answer.Body.Close()
-		w := httptest.NewRecorder()
-		must.Do(t, answer.Write(w))
-		return answer.StatusCode, w.Body.String()
-	}
-	get := func(path string) (int, string) {
-		return ask(must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, site+path, http.NoBody))(t))
-	}
-	post := func(path string, form url.Values, origin string) (int, string) {
-		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, site+path, strings.NewReader(form.Encode())))(t)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Origin", origin)
-		return ask(r)
-	}
-	_, page := get("/change?verb=discard&id=id-a")
-	good := with(form(page), "reason", "gone for good")
-	code, said := post("/change", good, strings.Replace(site, "https", "http", 1))
-	expect.That(t, code == http.StatusForbidden, "a form of an unencrypted page: %d %s", code, said)
-	user = "carl"
-	code, said = post("/change", good, site)
-	expect.That(t, code == http.StatusForbidden && strings.Contains(said, "carl may not change"), "%d %s", code, said)
-	user = "anna"
-	code, said = post("/change", good, site)
-	expect.That(t, code == http.StatusOK, "%d %s", code, said)
-	_, page = get("/audit")
-	expect.That(t, strings.Contains(page, "<td>anna<br>"), "%v", page)
-	user = ""
-	code, _ = get("/")
-	expect.That(t, code == http.StatusForbidden, "the proxy names nobody: %d", code)
-	direct := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, console.String(), http.NoBody))(t)
-	expect.Equal(t, must.Get(http.DefaultClient.Do(direct))(t).StatusCode, http.StatusMisdirectedRequest, "around the proxy, without its host name")
 }
 
 // The console encrypts by itself, and its cookies go nowhere unencrypted.

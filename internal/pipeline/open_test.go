@@ -196,34 +196,6 @@ func TestHandle_S0_6_columnsThatWereNotSent(t *testing.T) {
 	}
 }
 
-// If a registry does not answer, or does not know the schema yet, the record is retried. Without a registry, the record
-// fails permanently.
-func TestHandle_S1_2_registryFailures(t *testing.T) {
-	fake := fakeRegistry(t)
-	gone := srfake.New()
-	url := gone.URL()
-	gone.Close()
-	for name, c := range map[string]struct {
-		rest      string
-		value     []byte
-		code      classify.Code
-		transient bool
-	}{
-		"no answer":        {fmt.Sprintf("schema_registry: { url: %q }\n", url), published(t, confluent(1)), classify.CodeRegistryUnavailable, true},
-		"unknown id":       {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), published(t, confluent(99)), classify.CodeSchemaUnknown, true},
-		"no registry":      {"", published(t, confluent(1)), classify.CodeSchemaUnknown, false},
-		"not its schema":   {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), append(published(t, confluent(1)), 0), classify.CodeAvroDecode, false},
-		"not framed":       {"", []byte(parcel), classify.CodeAvroDecode, false},
-		"empty, no delete": {"", []byte{}, classify.CodeAvroDecode, false},
-	} {
-		result, err := build(t, "source: { format: avro }\n"+c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: c.value})
-		must.That(t, err != nil, "%v: no error", name)
-		f := classify.Of(err)
-		expect.That(t, f.Code == c.code && f.Transient() == c.transient && f.Stage == classify.StageDecode, "%v: got %s, %s, %s: %v", name, f.Code, f.Class, f.Stage, err)
-		expect.That(t, result.ContentHash != "" && len(result.Outputs) == 0, "%v: got %+v", name, result)
-	}
-}
-
 // The dry run agrees with the pipeline, in every format.
 func TestTry_C4_agreesWithHandle(t *testing.T) {
 	const strict = "\ntransform: { fields: [{ from: missing, to: x, required: true }] }\n"

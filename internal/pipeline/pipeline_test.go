@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,22 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/switchback-geo/switchback/examples"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
-	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 const head = `pipeline:
@@ -48,37 +41,6 @@ func record(value string) *retrytopics.Record {
 }
 
 const feature = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"NAME":"a","updated":%s}}`
-
-// A reference set in a topic is read before the first record is processed. A broker that does not answer is not the
-// record's fault.
-func TestHandle_S0_8_referencesFromATopic(t *testing.T) {
-	broker := fakekafka.Start(t, kfake.SeedTopics(2, "zones"))
-	client := fakekafka.Client(t, broker)
-	mapping := `
-transform:
-  references: [{ name: zones, topic: zones }]
-  fields: [{ to: zone, references: { set: zones, mandatory: true } }]
-kafka: { brokers: ["` + broker.ListenAddrs()[0] + `"] }
-`
-	feature := func(zone string) string {
-		return `{"type":"Feature","id":1,"geometry":null,"properties":{"zone":"` + zone + `"}}`
-	}
-	p := build(t, mapping)
-	_, err := p.Handle(t.Context(), record(feature("W2")))
-	must.That(t, err != nil && strings.Contains(err.Error(), "cleanup.policy=delete"), "a topic that is not compacted: %v", err)
-	compact := "compact"
-	must.Get(kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "cleanup.policy", Value: &compact}}, "zones"))(t)
-	must.Do(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "zones", Key: []byte("W2"), Value: []byte("x")}).FirstErr())
-	_, err = p.Handle(t.Context(), record(feature("W2")))
-	expect.That(t, err == nil, "a key of the set: %v", err)
-	_, err = p.Handle(t.Context(), record(feature("W9")))
-	e, ok := errors.AsType[*transform.Error](err)
-	expect.That(t, ok && e.Code == classify.CodeForeignKeyUnresolved, "no key of the set: %v", err)
-	broker.Close()
-	if _, err = build(t, mapping).Handle(t.Context(), record(feature("W2"))); !classify.Of(err).Transient() {
-		t.Errorf("without a broker: %v, %+v", err, classify.Of(err))
-	}
-}
 
 const printed = `pipeline:
   id: parcels
@@ -214,34 +176,6 @@ func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	expect.That(t, bytes.HasPrefix(value, want), "begins with %x, want %x", value[:5], want)
 	again := handled(t, build(t, strings.Replace(file, "output: {", "source: { format: avro }\noutput: {", 1)), value)
 	expect.That(t, bytes.Equal(again.Value, value), "a pipeline that reads the output writes something else")
-}
-
-// A registry that does not answer is a transient failure. A registry that refuses the schema is the pipeline's fault,
-// not the record's.
-func TestHandle_S4_3_avroOutputFailures(t *testing.T) {
-	gone := srfake.New()
-	url := gone.URL()
-	gone.Close()
-	other := srfake.New()
-	t.Cleanup(other.Close)
-	other.SeedSchema("parcels.out-value", 1, 1, sr.Schema{Schema: `"long"`, Type: sr.TypeAvro})
-	for name, c := range map[string]struct {
-		url, avro string
-		code      classify.Code
-		transient bool
-	}{
-		"no answer":      {url, "", classify.CodeRegistryUnavailable, true},
-		"not registered": {other.URL(), "avro: { register: false }", classify.CodeSchemaMismatch, false},
-	} {
-		p := build(t, fmt.Sprintf("output: { format: avro, %s }\nschema_registry: { url: %q }\n", c.avro, c.url))
-		result, err := p.Handle(t.Context(), record(parcel))
-		for _, err := range []error{err, p.Prepare(t.Context())} {
-			must.That(t, err != nil, "%v: no error", name)
-			f := classify.Of(err)
-			expect.That(t, f.Code == c.code && f.Transient() == c.transient && f.Stage == classify.StageEncode, "%v: got %s, %s, %s: %v", name, f.Code, f.Class, f.Stage, err)
-		}
-		expect.That(t, result.FeatureID == "7" && len(result.Outputs) == 0, "%v: got %+v", name, result)
-	}
 }
 
 // A feature that fails is found by the ID that the mapping makes, where its source has none.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -301,22 +300,6 @@ func TestSink_aCallerMayGoAway(t *testing.T) {
 	err := b.Write(ctx, []*Row{b.row("a", 0, 1, `{"name":"x"}`, point)})
 	check.That(t, err == nil || errors.Is(err, context.Canceled), "%v", err)
 	b.must(b.row("b", 0, 1, `{"name":"x"}`, point))
-}
-
-// An unconfigured property without a column is the record's own failure. After the column was added, it is used without
-// a restart.
-func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
-	b := parallelFixture(t, "")
-	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
-	more := b.row("a", 0, 2, `{"name":"x","colour":"red"}`, point)
-	err := b.write(more)
-	check.That(t, err != nil && classify.Of(err).Code == classify.CodeDBSchema && strings.Contains(err.Error(), `parcels has no column "colour"`), "a property without a column: %v", err)
-	b.exec("alter table parcels add column colour text")
-	eventually.Until(t.Context(), t, "the new column", func() (bool, string) {
-		err := b.write(more)
-		return err == nil, fmt.Sprint(err)
-	})
-	check.Equal(t, b.query("select colour from parcels"), "red")
 }
 
 // keep_columns are left unchanged, and the key may be a number.

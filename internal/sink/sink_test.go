@@ -303,22 +303,6 @@ func TestSink_spellingsOfAKeyDoNotFailEachOther(t *testing.T) {
 	}
 }
 
-// A table is altered while it is written: the next record is written to the altered table, and no record fails.
-func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
-	b := parallelFixture(t, "")
-	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
-	for i, sql := range []string{
-		"alter table parcels drop column area",
-		"alter table parcels add column note text",
-		"alter table parcels rename to old; create table parcels (like old including all); drop table old",
-		"alter table parcels alter geom type geography(Geometry, 4326)",
-		"alter table parcels alter name type varchar(10)",
-	} {
-		b.exec(sql)
-		check.Do(t, b.write(b.row("a", 0, int64(2+i), `{"name":"y"}`, point)), "after", sql)
-	}
-}
-
 // S3-5: the connection to a server that has become read-only, such as the old primary after a failover, is closed. The
 // next connection may find the new primary.
 func TestSink_S3_5_aConnectionToAStandbyIsGivenUp(t *testing.T) {

@@ -11,17 +11,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-func TestFeatureSetProperty(t *testing.T) {
-	tr := mustNew(t, Config{})
-	f := mustDecode(t, tr, feature("null"))
-	f.SetProperty("a.b", IntegerValue(1))
-	f.SetProperty("c", StringValue("x"))
-	f.SetProperty("a.b", BooleanValue(true))
-	f.SetProperty("bad\xff", StringValue("\xff"))
-	want := `{"type":"Feature","geometry":null,"properties":{"a.b":true,"c":"x","bad` + "\uFFFD" + `":"` + "\uFFFD" + `"}}`
-	expect.Equal(t, mustEncode(t, tr, f), want)
-}
-
 func TestFeatureText(t *testing.T) {
 	for _, c := range []struct{ name, record, id, bbox string }{
 		{"point", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1.50,-2,9]},"properties":null}`, "x", "1.5,-2,1.5,-2"},
@@ -165,16 +154,6 @@ func TestDecodeCollection_S1_4_crs(t *testing.T) {
 	for _, f := range c.Features {
 		err := gateError(t, tr, f)
 		expect.Equal(t, asError(t, err).Code, classify.CodeUnknownCRS, "code")
-	}
-}
-
-func TestIsCollection(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"type":"FeatureCollection"`: true, `{"a":{"type":"Feature"},"type":"FeatureCollection","features":1}`: true,
-		`{"type":"Feature"}`: false, `{"type":["FeatureCollection"]}`: false, `{"features":[]}`: false, `[]`: false, ``: false, `{`: false, `{"a":[`: false,
-		`{"a":{"type":"FeatureCollection"}}`: false, `"FeatureCollection"`: false,
-	} {
-		expect.Equal(t, IsCollection([]byte(text)), want, text)
 	}
 }
 

@@ -167,23 +167,6 @@ func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 	}
 }
 
-// S0-8: a valid geometry that is valid on the grid too is rounded without a flag.
-func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
-	six := 6
-	for _, in := range []string{
-		`{"type":"Polygon","coordinates":[[[-98.9661015,30.9217757],[-98.4456539,30.9217757],[-98.4492432,30.8702321],[-98.3774573,30.8350107],[-98.4312967,30.7903396],[-98.4241181,30.7508228],[-98.3702787,30.7405141],[-98.4133502,30.7044336],[-98.4025823,30.6760847],[-98.4384753,30.6735075],[-98.398993,30.5987693],[-98.398993,30.5635478],[-98.3523322,30.5583935],[-98.3523322,30.4862325],[-98.4097609,30.5016955],[-98.5928149,30.4999774],[-98.9625122,30.4982593],[-98.9661015,30.9217757]]]}`,
-		`{"type":"Polygon","coordinates":[[[-65.9517753,18.2291688],[-65.9194717,18.2704037],[-65.8512751,18.2549406],[-65.8943466,18.2025379],[-65.9266503,18.1432628],[-65.9302396,18.1973836],[-65.9517753,18.2291688]]]}`,
-		`{"type":"Polygon","coordinates":[[[5.9207149599515745,51.919678497382485],[5.903747654349401,51.92073233008023],[5.897216610347522,51.930574447981726],[5.901205178718058,51.913977552440286],[5.9207149599515745,51.919678497382485]]]}`,
-	} {
-		for _, policy := range []Validity{ValidityRepair, ValidityFlag, ValidityReject} {
-			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, OutputValidity: OutputReject, RoundDecimals: &six}})
-			out := must.Get(applyTo(t, tr, mustDecode(t, tr, feature(in))))(t)
-			fault, err := validity.Valid(t.Context(), out.Geometry.Shape)
-			expect.That(t, fault == nil && err == nil && len(out.Properties) == 0, "%s: %v %v, %v", policy, fault, err, out.Properties)
-		}
-	}
-}
-
 // applyTo runs a feature through the gates and the mapping.
 func applyTo(tb testing.TB, tr *Transformer, f *Feature) (*Feature, error) {
 	tb.Helper()

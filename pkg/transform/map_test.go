@@ -223,25 +223,6 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-func TestWinding(t *testing.T) {
-	for _, c := range []struct{ name, in, want string }{
-		{"right_already", `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]]}`, ""},
-		{"exterior", `{"type":"Polygon","coordinates":[[[0,0],[9,9],[9,0],[0,0]]]}`, `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]]]}`},
-		{"hole", `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,1],[3,2],[2,1]]]}`, `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]]}`},
-		{"heights_go_along", `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[5,5,5]},{"type":"MultiPolygon","coordinates":[[[[0,0,1],[9,0,2],[9,9,3],[0,0,1]]],[[[20,20,4],[21,21],[21,20,6],[20,20,4]]]]},{"type":"LineString","coordinates":[[1,2,7],[3,4,8]]}]}`,
-			`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[5,5,5]},{"type":"MultiPolygon","coordinates":[[[[0,0,1],[9,0,2],[9,9,3],[0,0,1]]],[[[20,20,4],[21,20,6],[21,21],[20,20,4]]]]},{"type":"LineString","coordinates":[[1,2,7],[3,4,8]]}]}`},
-	} {
-		t.Run("S0-8_"+c.name, func(t *testing.T) {
-			want := c.want
-			if want == "" {
-				want = c.in
-			}
-			got, err := geometryOf(t, Config{}, c.in)
-			expect.That(t, err == nil && got == want, "got  %s, %v\nwant %s", got, err, want)
-		})
-	}
-}
-
 // roundedTo returns the rules with a number of decimals; nil rounds nothing.
 func roundedTo(rules GeometryRules, decimals *int) GeometryRules {
 	rules.RoundDecimals = decimals

@@ -1,8 +1,6 @@
 package transform
 
 import (
-	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 
@@ -29,29 +27,6 @@ func TestParseValue(t *testing.T) {
 	}
 	_, err := ParseValue(make([]byte, 9<<20))
 	expect.That(t, err != nil, "S0-8: 9 MiB are accepted")
-}
-
-func TestValueAccess(t *testing.T) {
-	v := ObjectValue(Member{"a", ArrayValue(IntegerValue(1), NullValue())}, Member{"b", BooleanValue(true)})
-	items := v.Members()[0].Value.Items()
-	expect.That(t, len(items) == 2 && items[1].IsNull() && !items[0].IsNull(), "items %v", items)
-	expect.That(t, v.Members()[1].Value.Bool() && !v.Bool() && v.Items() == nil && NullValue().Members() == nil, "a kind answers for another")
-	text, err := json.Marshal(map[string]Value{"x": v})
-	want := `{"x":{"a":[1,null],"b":true}}`
-	expect.That(t, err == nil && string(text) == want, "got %s, %v", text, err)
-	var zero Value
-	expect.That(t, zero.IsNull() && zero.Kind() == KindNull && string(zero.AppendJSON(nil)) == "null", "the zero Value is not null")
-}
-
-func TestValueOf(t *testing.T) {
-	got, err := ValueOf(map[string]any{"s": "x", "i": -1, "j": int64(2), "u": uint64(math.MaxUint64), "f": 0.5, "n": nil, "l": []any{true, map[string]any{}}, "v": StringValue("y")})
-	want := `{"f":0.5,"i":-1,"j":2,"l":[true,{}],"n":null,"s":"x","u":18446744073709551615,"v":"y"}`
-	expect.That(t, err == nil && got.Text() == want, "got %s, %v\nwant %s", got.Text(), err, want)
-	for _, bad := range []any{math.NaN(), math.Inf(-1), struct{}{}, []any{math.NaN()}, map[string]any{"a": []byte{}}} {
-		_, err := ValueOf(bad)
-		expect.That(t, err != nil, "%v is accepted", bad)
-	}
-	expect.That(t, NumberValue(math.NaN()).IsNull() && NumberValue(math.Copysign(0, -1)).Text() == "0" && NumberValue(1e21).Text() == "1e+21", "NumberValue")
 }
 
 // S0-10: numbers as people write them are read only as the rule states.

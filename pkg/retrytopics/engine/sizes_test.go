@@ -144,38 +144,6 @@ func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
 	expect.That(t, len(seen) == records && aborted == 0, "%d of %d outputs, %d transactions aborted", len(seen), records, aborted)
 }
 
-// S0-4: an output topic with a small limit gets the outputs that fit. Each of the others becomes a dead letter of its
-// own.
-func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
-	t.Parallel()
-	for _, limit := range []int{500, 2000, 2048, 3000, 20_000} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			b := newBroker(t)
-			b.configures("max.message.bytes", fmt.Sprint(limit), output)
-			records := events(40)
-			for i, r := range records {
-				switch {
-				case i%10 == 3:
-					r.Value = noise(limit + 1)
-				case i%10 == 4:
-					r.Value = noise(limit / 2)
-				}
-			}
-			b.produce(records...)
-			cfg := b.config(copied)
-			cfg.Outputs = []string{output}
-			b.drain(b.engine(cfg))
-			dead := b.read(source + ".dlq")
-			for _, r := range dead {
-				code := headerOf(r, header.KeyErrorCode)
-				expect.That(t, code == string(classify.CodeOutputTooLarge) && len(r.Value) > limit, "dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, headerOf(r, header.KeyErrorMessage))
-			}
-			out := len(b.read(output))
-			expect.That(t, len(dead) == 4 && out == 36, "%d dead letters, %d outputs", len(dead), out)
-		})
-	}
-}
-
 // S0-4: a record keeps all headers of its producer, delivered or dead-lettered, however many there are.
 func TestEngine_S0_4_manyHeaders(t *testing.T) {
 	b := newBroker(t)
