@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/engine"
 )
@@ -53,6 +54,44 @@ func counting() retrytopics.HashChain {
 		}
 		return records, strconv.AppendInt(nil, int64(n), 10), nil
 	}}
+}
+
+// A hash chain has neither gap nor fork, over aborted transactions and over a restart, which continues from the
+// committed head.
+func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
+	b := newBroker(t)
+	b.creates(trailTopic, partitions)
+	deny := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if strings.HasSuffix(string(r.Key), "0") {
+			return retrytopics.Result{}, classify.WithClass(classify.Row, errors.New("no"))
+		}
+		return retrytopics.Result{}, nil
+	}
+	const rounds, each = 3, 200
+	for round := range rounds {
+		for i := range each {
+			b.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d-%d", round, i), Value: []byte("{}")})
+		}
+		cfg := b.config(deny)
+		cfg.Journal.HashChain, cfg.Journal.KeepPartition = counting(), []string{trailTopic}
+		b.drain(b.engine(cfg))
+	}
+	last, all := map[int32]int{}, 0
+	for _, r := range b.read(trailTopic) {
+		n, _, _ := strings.Cut(string(r.Value), " ")
+		got, err := strconv.Atoi(n)
+		expect.That(t, err == nil && got == last[r.Partition]+1, "partition %d: %q after entry %d", r.Partition, r.Value, last[r.Partition])
+		last[r.Partition]++
+		all++
+	}
+	expect.Equal(t, rounds*each/10, all, "entries")
+	heads := map[int32]string{}
+	for _, r := range b.read(headTopic) {
+		heads[r.Partition] = string(r.Value)
+	}
+	for p, n := range last {
+		expect.That(t, heads[p] == strconv.Itoa(n), "partition %d: the head is %q after %d entries", p, heads[p], n)
+	}
 }
 
 func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
