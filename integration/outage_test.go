@@ -210,7 +210,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	})
 	p.send(ids("n", 20)...)
 	r := p.start("it", "--until-end").Wait(p.ctx, t)
-	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "goes on from the checkpoint"), "want a run that logs where it resumes: %s", r)
+	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "continues from the checkpoint"), "want a run that logs where it resumes: %s", r)
 	expect.Equal(t, len(p.read(p.topics.Output)), len(all)+20+1, "outputs")
 	wantTotals(t, p.verify(), len(all)+20+1, conservation.Place{Output: len(all) + 20 + 1})
 }

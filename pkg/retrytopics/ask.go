@@ -8,9 +8,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Retry marks a handler's error as transient, whatever it is. The record is attempted again after the delay of its
-// policy, until its attempts are used up. errors.Is and errors.As see through the mark; the outermost of several marks
-// counts. A nil error stays nil.
+// Retry marks a handler's error as transient, whatever its type. The record is attempted again after the delay of its
+// policy, until its attempts are used up. errors.Is and errors.As see through the mark; the outermost of several
+// marks counts. A nil error stays nil.
 func Retry(err error) error { return classify.WithClass(classify.RetryBackoff, err) }
 
 // RetryAfter marks a handler's error as transient and sets the earliest time of the next attempt: d after the end of
@@ -19,15 +19,15 @@ func Retry(err error) error { return classify.WithClass(classify.RetryBackoff, e
 // error stays nil.
 func RetryAfter(d time.Duration, err error) error { return classify.WithRetryAfter(d, err) }
 
-// Reject marks a handler's error as permanent, whatever it is: the record becomes a dead letter at once. errors.Is and
-// errors.As see through the mark. A nil error stays nil.
+// Reject marks a handler's error as permanent, whatever its type: the record becomes a dead letter at once. errors.Is
+// and errors.As see through the mark. A nil error stays nil.
 func Reject(err error) error { return classify.WithClass(classify.Permanent, err) }
 
-// UnavailableError is a handler's error for a dependency that is known to be down, because its circuit breaker is open.
-// It is not the record's failure: it spends no attempt and never leads to the DLQ. The engine keeps all records with
-// this error in memory. At RetryAt one of them probes, and the others follow once it got through. Meanwhile the instance
-// fetches no more from Kafka than it can hold. A record that fails although others got through while it waited has
-// failed by itself: that counts as an attempt (see Asked and docs/decisions/0006).
+// UnavailableError is a handler's error for a dependency that is known to be down, because its circuit breaker is
+// open. It is not the record's failure: it spends no attempt and never leads to the DLQ. The engine keeps all records
+// with this error in memory. At RetryAt one of them probes, and the others follow once it got through. Meanwhile the
+// instance fetches no more from Kafka than it can hold. A record that fails although others succeeded while it waited
+// has failed on its own: that counts as an attempt (see Asked and docs/decisions/0006).
 type UnavailableError struct {
 	Dependency string    // what is down; records are deferred and probed per dependency
 	RetryAt    time.Time // when one record may probe

@@ -10,10 +10,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// given reports what can no longer be told apart once the defaults are filled in.
+// given reports conflicts that are no longer visible once the defaults are filled in.
 func (c Config) given() error {
 	if c.Unknown != "" && c.Retries.Classify != nil {
-		return fmt.Errorf("Unknown is %q beside Retries.Classify, which alone decides: say it there, in classify.Options.Unknown", c.Unknown)
+		return fmt.Errorf("Unknown is %q, but Retries.Classify alone decides about unknown errors: set it there, in classify.Options.Unknown", c.Unknown)
 	}
 	return nil
 }

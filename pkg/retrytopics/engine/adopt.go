@@ -30,7 +30,7 @@ func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}
 	defer client.Close()
-	a, err := e.planAdoption(ctx, adm) // nobody else writes from here on
+	a, err := e.planAdoption(ctx, adm) // no other producer can write from here on
 	if err != nil {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}

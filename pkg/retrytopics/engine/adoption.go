@@ -130,7 +130,7 @@ func (a *Adoption) add(state adopted) {
 	a.Partitions++
 }
 
-// commitsOf returns the commits of a partition by topic, and what their seals tell.
+// commitsOf returns the commits of a partition by topic, and the content of their seals.
 func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]offsets.Commit, was memory.Committed, sealed bool) {
 	marks = map[string]offsets.Commit{}
 	first := 0

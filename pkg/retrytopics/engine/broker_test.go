@@ -170,7 +170,7 @@ func (b *broker) until(ctx context.Context, so func() bool) {
 	for !so() {
 		select {
 		case <-ctx.Done():
-			b.t.Fatal("it does not come true")
+			b.t.Fatal("the condition does not become true")
 		case <-tick.C:
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-var errSlow = errors.New("a cause that nobody knows")
+var errSlow = errors.New("an unknown cause")
 
 // A handler's mark counts over the classification table, and errors.Is still finds the marked error.
 func TestMarks_S4_2(t *testing.T) {

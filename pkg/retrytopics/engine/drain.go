@@ -16,9 +16,10 @@ import (
 // drainLook is the period in which RunUntilEnd checks whether the group is done, with three requests each.
 const drainLook = 100 * time.Millisecond
 
-// RunUntilEnd consumes what the source topic holds at the call and everything that waits in the tiers, former ones
-// included. It returns nil when all of it is finished and committed. It may run in several instances of a group at once:
-// each returns when the group as a whole is done. It returns the context's error if the context ends first.
+// RunUntilEnd consumes what the source topic contains at the time of the call and everything that waits in the tiers,
+// former ones included. It returns nil when all of it is finished and committed. It may run in several instances of a
+// group at once: each returns when the group as a whole is done. It returns the context's error if the context ends
+// first.
 func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	client, err := kgo.NewClient(e.in.Access.ClientOptions()...)
 	if err != nil {

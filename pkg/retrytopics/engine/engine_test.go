@@ -114,7 +114,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 	noKey := &kgo.Record{Value: []byte("x")}
 	b.produce(bad, empty, tombstone, noKey)
 	b.drain(b.engine(b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
-		return retrytopics.Result{}, errors.New("nobody knows this error")
+		return retrytopics.Result{}, errors.New("an error without a class")
 	})))
 	deadLetters := b.read(source + ".dlq")
 	must.That(t, len(deadLetters) == 4, "%d dead letters, want 4", len(deadLetters))
@@ -147,7 +147,7 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 	deadLetters := b.read(source + ".dlq")
 	must.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyErrorCode) == string(classify.CodePanic) && len(b.read(output)) == 19, "letters %v, %d outputs", deadLetters, len(b.read(output)))
 	msg := headerOf(deadLetters[0], header.KeyErrorMessage)
-	expect.That(t, !strings.Contains(msg, "goroutine"), "the message holds a stack: %s", msg)
+	expect.That(t, !strings.Contains(msg, "goroutine"), "the message contains a stack: %s", msg)
 }
 
 // A record whose wait is longer than the longest tier goes through that tier several times, without attempts.
@@ -235,7 +235,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := engine.New(retrytopics.Config{Retries: retrytopics.Retries{Policy: policy.Policy{MaxAttempts: -1}}, Limits: retrytopics.Limits{Concurrency: -2}})
 	for _, want := range []string{"Source", "Group", "Handler", "Brokers", "MaxAttempts", "Concurrency"} {
-		expect.That(t, err != nil && strings.Contains(err.Error(), want), "no word of %s in: %v", want, err)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%s is missing in: %v", want, err)
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 // ErrTopics is wrapped by the error about topics that are missing or do not fit together.
 var ErrTopics = topics.ErrUnfit
 
-// ErrLogTruncated is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was
-// re-created under its name. New records then have the offsets of old ones, so going on would skip them, or take them for older
-// than what took effect. Only a person can decide what is right then.
+// ErrLogTruncated is wrapped when a partition ends before its committed offset: the brokers lost records, or the
+// topic was re-created under its name. New records then have the offsets of old ones, so continuing would skip them,
+// or treat them as older than the events that took effect. Only a person can decide what is right then.
 var ErrLogTruncated = topics.ErrTruncated
 
 // ErrGroup is wrapped when the consumer group belongs to another pipeline. Its leader assigns partitions of its own
 // source only, so this engine would silently get nothing.
 var ErrGroup = kafka.ErrForeignGroup
 
-// ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted and
-// re-created, or the group was renamed. Going on would take new events for old ones, or old ones for new. Engine.Adopt
-// tells what must be given up, and gives it up.
+// ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted
+// and re-created, or the group was renamed. Continuing would treat new events as old, or old ones as new.
+// Engine.PlanAdoption lists what must be given up; Engine.Adopt gives it up.
 var ErrMemory = partition.ErrMemory
 
 // ErrAlienMemory is wrapped when the state topic or the ledger has a record that the engine cannot have written. No
@@ -36,4 +36,4 @@ var ErrRunning = kafka.ErrRunning
 var ErrFenced = errors.New("another instance uses the same transactional id")
 
 // errRunning is the error of a second concurrent Run: both would be one member of the group.
-var errRunning = errors.New("retrytopics: the engine is running already; make another one for another instance")
+var errRunning = errors.New("retrytopics: the engine is running already; create another engine for another instance")

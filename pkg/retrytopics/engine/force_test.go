@@ -152,7 +152,7 @@ func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 			replay(true)
 			f.want("k/2 delivered by force")
 			left := compacted(f.read(source + ".state"))
-			expect.That(t, len(left) == 0, "the state still knows %v", left)
+			expect.That(t, len(left) == 0, "the state still remembers %v", left)
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f.replays(true)
 	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
 	dead := f.read(source + ".dlq")
-	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
+	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one dead letter", len(dead))
 	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource)+headerOf(dead[1], header.KeyReplayGeneration), "", "the letter still")
 	delete(f.fail, "k/2 1")
 	f.takes(f.deadLetters(false)[1])
@@ -190,7 +190,7 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f.want("k/2 delivered by force")
 }
 
-// The force header alone is not believed. A malformed one is a failure; it is never read as false.
+// The force header alone is not trusted. A malformed one is a failure; it is never read as false.
 func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5")

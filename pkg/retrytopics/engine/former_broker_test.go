@@ -163,7 +163,7 @@ func TestFormerTier_S0_4_refused(t *testing.T) {
 	expect.That(t, errors.Is(err, engine.ErrTopics) && strings.Contains(err.Error(), "--alter --topic features --partitions 5") && !strings.Contains(err.Error(), "--delete"), "got %v", err)
 }
 
-// S3-1: a second pipeline with the group of the first one is refused, and the first one goes on.
+// S3-1: a second pipeline with the group of the first one is refused, and the first one continues.
 func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	b := newBroker(t)
 	ctx := testrun.Context(b.t, 60*time.Second)

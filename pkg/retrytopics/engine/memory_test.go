@@ -86,7 +86,7 @@ func (b *broker) refusesMemory(e *engine.Engine, words ...string) {
 	err := e.Run(ctx)
 	must.That(b.t, errors.Is(err, engine.ErrMemory), "got %v, want ErrMemory", err)
 	for _, word := range words {
-		expect.That(b.t, strings.Contains(err.Error(), word), "no word of %q in %v", word, err)
+		expect.That(b.t, strings.Contains(err.Error(), word), "%q is missing in %v", word, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (b *broker) adopts(e *engine.Engine, kinds ...retrytopics.MismatchKind) *en
 		got = append(got, m.Kind)
 	}
 	must.That(b.t, slices.Equal(got, kinds), "the plan finds %v, want %v", got, kinds)
-	eventually.Until(ctx, b.t, "nobody is in the group any more, and the memory is adopted", func() (bool, string) {
+	eventually.Until(ctx, b.t, "the group has no members left, and the memory is adopted", func() (bool, string) {
 		_, err := e.Adopt(ctx)
 		must.That(b.t, err == nil || errors.Is(err, engine.ErrRunning), "%v", err)
 		return err == nil, fmt.Sprint(err)
@@ -116,7 +116,7 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 	b.produce(valued(10, "b")...)
 	b.drain(e)
 	expect.Equal(t, len(b.read(output)), 40, "outputs")
-	expect.That(t, strings.Contains(log.String(), "goes on from the checkpoint"), "nothing is said of it:\n%s", log)
+	expect.That(t, strings.Contains(log.String(), "continues from the checkpoint"), "nothing is said of it:\n%s", log)
 }
 
 // Only the source may have been re-created, or the group's commits may have expired as well.
@@ -249,8 +249,8 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 	expect.That(t, errors.Is(err, engine.ErrMemory), "got %v, want ErrMemory", err)
 }
 
-// A failed attempt may have written outside Kafka. Therefore a later event with the content that stands is attempted,
-// and closed as a duplicate only then.
+// A failed attempt may have written outside Kafka. Therefore a later event with the current content is attempted, and
+// closed as a duplicate only then.
 func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 	b := newBroker(t)
 	var mu sync.Mutex
@@ -300,7 +300,7 @@ func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
 	for _, r := range b.read(output) {
 		got = append(got, string(r.Value))
 	}
-	expect.That(t, slices.Equal(got, []string{"new"}), "the output has %q, want only what came behind the delete", got)
+	expect.That(t, slices.Equal(got, []string{"new"}), "the output has %q, want only what came after the delete", got)
 }
 
 // S4-14: a bounded run that finds nothing left to do has still read its memory before it ends, however long the group

@@ -174,7 +174,7 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 				expect.That(t, ns[len(ns)-1] == 29 && (name != "strict" || len(ns) == 30), "%s ends with %d, want 29", k, ns[len(ns)-1])
 			}
 			left := compacted(b.read(source + ".state"))
-			expect.That(t, len(left) == 0, "the state still knows %v", left)
+			expect.That(t, len(left) == 0, "the state still remembers %v", left)
 		})
 	}
 }

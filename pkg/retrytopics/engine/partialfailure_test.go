@@ -163,8 +163,8 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 	}
 }
 
-// The dead letter of a part holds the part, the key and the headers of the record, and the part's index. It has an ID of
-// its own.
+// The dead letter of a part contains the part, the key and the headers of the record, and the part's index. It has an
+// ID of its own.
 func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
@@ -263,7 +263,7 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 			}
 			w.sends("good " + c.value)
 			got := len(w.read(output)) == 0
-			expect.That(t, said[0] == c.whole && got == c.whole, "it said %v, and nothing was delivered is %v", said, got)
+			expect.That(t, said[0] == c.whole && got == c.whole, "it reported %v, and nothing was delivered is %v", said, got)
 		})
 	}
 }
@@ -290,7 +290,7 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	inner := w.cfg.Handler
 	w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		if r.Attempt == 2 && !w.fixed.Load() {
-			return retrytopics.Result{}, errors.New("nobody knows this error")
+			return retrytopics.Result{}, errors.New("an error without a class")
 		}
 		return inner(ctx, r)
 	}
@@ -304,8 +304,8 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	expect.That(t, slices.Equal(got, []string{"a 0/3", "b?1 1/3", "c?1 2/3"}), "outputs %q", got)
 }
 
-// If a dead letter holds its key, each dead letter of one record holds it: the key continues once all of them are
-// finished, whatever attempt they died in and whatever order they come back in.
+// If a dead letter blocks its key, each dead letter of a record blocks it: the key continues once all of them are
+// resolved, whichever attempt they died in and whatever order they return in.
 func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"at once": "a b! c!", "with a rest": "a b! c! d?2", "later": "a b?1! c! d?2"} {

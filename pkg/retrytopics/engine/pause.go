@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/session"
 )
 
-// A pause is ordered from outside, for all records, and ends by an order from outside: an operator or a rate gate stops
-// everything. An UnavailableError is the opposite: it concerns one dependency and ends by itself.
+// An operator or a rate gate pauses the engine for all records, and ends the pause. An UnavailableError is the
+// opposite: it concerns one dependency and ends on its own.
 
 // Pause pauses the engine, now or from the start of its next run: it accepts no records from the source and the tiers and
 // begins no attempt. Running attempts finish. A successful one is committed; a failed one is put back and does not

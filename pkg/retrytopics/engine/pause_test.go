@@ -64,7 +64,7 @@ func TestEngine_S0_9_failuresWhilePausedSpendNothingAndSuccessesAreCommitted(t *
 	b.produce(stream(20, 400)...)
 	var fixed atomic.Bool
 	var met sync.Map // keys; the first event of each succeeds, so that there is something to commit
-	bad := errors.New("nobody fixes this by waiting")
+	bad := errors.New("waiting does not fix this")
 	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		key := string(r.Key)
 		if _, again := met.LoadOrStore(key, true); again && !fixed.Load() && (key == "k3" || key == "k7") {
@@ -128,7 +128,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	blocked, _ := e.Blocked()
 	for _, word := range []string{"User:pipeline", "Write", "topic " + output} {
-		expect.That(t, strings.Contains(blocked.Reason, word), "the reason does not say %q: %s", word, blocked.Reason)
+		expect.That(t, strings.Contains(blocked.Reason, word), "the reason does not contain %q: %s", word, blocked.Reason)
 	}
 	expect.Equal(t, aborted.Load(), 3, "aborted transactions until the engine was blocked")
 	denied.Remove()

@@ -160,7 +160,7 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 	})))
 	for topic, key := range map[string]string{output: "good", source + ".dlq": "bad"} {
 		got := b.read(topic)
-		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own), "%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
+		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own), "%s does not have only the record %s with its headers: %d records", topic, key, len(got))
 	}
 }
 

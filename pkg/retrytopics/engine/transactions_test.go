@@ -107,9 +107,9 @@ func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "no Extend"), "got %v", err)
 }
 
-// A producer's aborted records leave a transaction marker and nothing to attempt: the engine commits only the position.
-// If a rebalance or a refusal aborts that transaction, a later one commits the position although no record follows.
-// Otherwise the group would show a lag as long as the topic is quiet.
+// A producer's aborted records leave a transaction marker and nothing to attempt: the engine commits only the
+// position. If a rebalance or a refusal aborts that transaction, a later one commits the position although no record
+// follows. Otherwise the group would show a lag as long as nothing is produced to the topic.
 func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	refused := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.TransactionAbortable})

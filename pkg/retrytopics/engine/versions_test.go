@@ -48,8 +48,8 @@ func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	expect.That(t, !ok, "a record that no engine made has a version")
 }
 
-// S0-6: versions from another property do not compare with those from before. Events after the change take effect; they
-// are not superseded for ever by numbers of another kind.
+// S0-6: versions from another property do not compare with those from before. Events after the change take effect;
+// they are not superseded forever by numbers of another kind.
 func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 	t.Parallel()
 	for _, window := range []time.Duration{0, time.Hour} {

@@ -97,7 +97,7 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 		}
 		value := string(h.Value)
 		if seen&(1<<i) != 0 {
-			return c, Malformed(h.Key, value, "it stands twice")
+			return c, Malformed(h.Key, value, "it occurs twice")
 		}
 		seen |= 1 << i
 		if reason := setField(table[i].value, value); reason != "" {

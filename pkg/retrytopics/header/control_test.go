@@ -98,7 +98,7 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 	}
 	twice := []kgo.RecordHeader{{Key: KeyAttempt, Value: []byte("1")}, {Key: KeyAttempt, Value: []byte("2")}}
 	_, err := ParseControl(twice)
-	expect.That(t, err != nil, "a header that stands twice was read")
+	expect.That(t, err != nil, "a header that occurs twice was read")
 	c, err := ParseControl([]kgo.RecordHeader{{Key: "switchback-of-a-newer-version", Value: []byte("x")}})
 	expect.That(t, err == nil && reflect.DeepEqual(c, Control{}), "a header of a newer version gives %+v, %v", c, err)
 }
@@ -183,8 +183,8 @@ func FuzzParseControl(f *testing.F) {
 	})
 }
 
-// keepsItsText tells whether a header of n bytes is short enough to be written as it was read. What was asked and answered is
-// written anew: see classify.FuzzExchangeText.
+// keepsItsText reports whether a header of n bytes is short enough to be written as it was read. A request and a
+// response are encoded again: see classify.FuzzExchangeText.
 func keepsItsText(key string, n int) bool {
 	switch key {
 	case KeyErrorRequest, KeyErrorResponse:
@@ -255,7 +255,7 @@ func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
 	}
 	p := PointTo(Position{Topic: "x"}, nil, []byte("v"), true)
 	_, ok, err := ParsePointer(p.Append(p.Append(nil)))
-	expect.That(t, ok && err != nil, "a header that stands twice was read")
+	expect.That(t, ok && err != nil, "a header that occurs twice was read")
 	newer := strings.Replace(string(p.Append(nil)[0].Value), "{", `{"new":[1],`, 1)
 	got, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: []byte(newer)}})
 	expect.That(t, ok && err == nil && reflect.DeepEqual(got, p), "a member of a newer version: %+v, %v, %v", got, ok, err)
@@ -311,7 +311,7 @@ func TestRestRoundTrip(t *testing.T) {
 	}
 }
 
-// A rest or a part that cannot be true is a malformed header, never a guess.
+// Remaining parts or a part number that cannot be right are a malformed header, never a guess.
 func TestRestAndPartAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	for header, texts := range map[string][]string{

@@ -20,7 +20,7 @@ const KeyPointer = "switchback-pointer"
 const (
 	MaxPointerHead   = 1024 // bytes of the original value that a pointer holds
 	MaxPointerBytes  = 2048 // of the header's value
-	maxPointerTopic  = 249  // bytes; Kafka allows no longer name
+	maxPointerTopic  = 249  // bytes; the limit of Kafka
 	hexDigestLetters = 2 * sha256.Size
 )
 
@@ -87,7 +87,7 @@ func ParsePointer(headers []kgo.RecordHeader) (p Pointer, ok bool, err error) {
 		}
 		text := string(h.Value[:min(len(h.Value), MaxPointerBytes)])
 		if ok {
-			return Pointer{}, true, Malformed(h.Key, text, "it stands twice")
+			return Pointer{}, true, Malformed(h.Key, text, "it occurs twice")
 		}
 		ok = true
 		var reason string

@@ -83,7 +83,7 @@ func parseRemaining(text string) (*Remaining, string) {
 	for i := range counts {
 		n, err := strconv.ParseUint(fields[i], 10, 31)
 		if err != nil || n > MaxParts {
-			return nil, "a number is not a whole one up to " + strconv.Itoa(MaxParts)
+			return nil, "a number is not a whole number up to " + strconv.Itoa(MaxParts)
 		}
 		counts[i] = int(n)
 	}
@@ -94,15 +94,15 @@ func parseRemaining(text string) (*Remaining, string) {
 	}
 	var ok bool
 	if r.Open, ok = read(fields[3], r.Of); !ok || len(r.Open) == 0 {
-		return nil, "the open parts are no ascending numbers below " + fields[0]
+		return nil, "the open parts are not ascending numbers below " + fields[0]
 	}
 	if len(r.Open)+r.Delivered+r.Dead > r.Of {
-		return nil, "it speaks of more parts than there are"
+		return nil, "it counts more parts than the record has"
 	}
 	return r, ""
 }
 
-// ParseRanges parses what Ranges writes, for a record with so many parts. ok is false for anything else.
+// ParseRanges parses what Ranges writes, for a record with that many parts. ok is false for anything else.
 func ParseRanges(text string, of int) (open []int, ok bool) {
 	for word := range strings.SplitSeq(text, ",") {
 		from, to, isRange := strings.Cut(word, "-")

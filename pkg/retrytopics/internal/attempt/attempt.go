@@ -36,8 +36,8 @@ func (a *Shared) NewWorker(counts func(*schedule.Task, schedule.Outage) bool) *W
 	return &Worker{Shared: a, counts: counts, Caller: Caller{callerConfig: common}}
 }
 
-// Attempt runs the handler once, and writes what came of it into t.Done. It returns an UnavailableError if a dependency
-// was down and no attempt was made, and undone=true if the result must be discarded.
+// Attempt runs the handler once, and stores the outcome in t.Done. It returns an UnavailableError if a dependency was
+// down and no attempt was made, and undone=true if the result must be discarded.
 func (w *Worker) Attempt(ctx context.Context, t *Task) (deferred *retrytopics.UnavailableError, undone bool) {
 	event := &t.Event
 	started := w.Now()
@@ -68,7 +68,8 @@ func (w *Worker) Attempt(ctx context.Context, t *Task) (deferred *retrytopics.Un
 	return nil, false
 }
 
-// handled asks the handler, and decides by its answer. refused is why the record cannot be attempted, if it cannot.
+// handled calls the handler and decides by its answer. refused is the reason why the record cannot be attempted, if
+// there is one.
 func (w *Worker) handled(ctx context.Context, t *Task, refused error, before *memory.Past) *retrytopics.UnavailableError {
 	event, result := &t.Event, &t.Result
 	started := event.At
@@ -96,7 +97,7 @@ func (w *Worker) handled(ctx context.Context, t *Task, refused error, before *me
 	return nil
 }
 
-// end makes the records of an attempt that counts, and tells the memory what it did to its key.
+// end builds the records of an attempt that counts, and applies the attempt's effect on its key to the memory.
 func (w *Worker) end(ctx context.Context, t *Task, before *memory.Past) {
 	event := &t.Event
 	event.DeadLetterID = deadLetterOf(event)
@@ -116,7 +117,7 @@ func (w *Worker) end(ctx context.Context, t *Task, before *memory.Past) {
 	}
 }
 
-// turn is whether a task may run now.
+// turn is the decision whether a task may run now.
 type turn struct {
 	waits    bool
 	decision policy.Decision // where a record that waits does so
@@ -125,7 +126,7 @@ type turn struct {
 	refused  error           // why a record that may run cannot be attempted
 }
 
-// turn returns whether a task may run now. order is that of its key.
+// turn decides whether a task may run now. order is the state of its key.
 func (a *Shared) turn(t *Task, order keyorder.State) turn {
 	runs := turn{number: t.Record.Control.Sequence, refused: t.Refused}
 	if d, due := a.surface(t); !due {
@@ -168,7 +169,7 @@ func (a *Shared) surface(t *Task) (policy.Decision, bool) {
 	return policy.Surface(a.cfg.Retries.Tiers, t.Record.Control.Due, t.Event.At)
 }
 
-// answer returns the handler's answer, which may be at hand already.
+// answer returns the handler's answer, which an earlier session may have received already.
 func (w *Worker) answer(ctx context.Context, t *Task, refused error) (retrytopics.Result, error) {
 	if refused != nil {
 		return retrytopics.Result{}, refused
@@ -179,7 +180,7 @@ func (w *Worker) answer(ctx context.Context, t *Task, refused error) (retrytopic
 	}
 	var result retrytopics.Result
 	err := w.Caller.Call(ctx, t.Event.At.Add(-w.skew()), func(ctx context.Context) (err error) {
-		result = retrytopics.Result{} // a call that panics has no answer, not that of the call before it
+		result = retrytopics.Result{} // a call that panics has no answer, and must not reuse the previous one
 		result, err = w.call(ctx, t)
 		return err
 	})
@@ -208,7 +209,7 @@ func (a *Shared) decide(t *Task, event *retrytopics.Event, before *memory.Past, 
 	case err == nil && result.Close == "":
 		closed = a.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
 	case err != nil && a.cfg.Retries.Classify(err).Transient() && a.superseded(t, before, result.Version, result.Delete):
-		closed = policy.OutcomeSuperseded // but never duplicate: the handler's own storage beside Kafka may lack it
+		closed = policy.OutcomeSuperseded // but never duplicate: the handler's own storage outside Kafka may lack it
 	}
 	switch {
 	case closed != "":

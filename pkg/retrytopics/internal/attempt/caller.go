@@ -25,7 +25,7 @@ type callerConfig struct {
 type Caller struct {
 	callerConfig
 
-	source    atomic.Pointer[header.Position] // of the record at hand, where it first appeared; nil between two records
+	source    atomic.Pointer[header.Position] // of the current record, where it first appeared; nil between two records
 	since     atomic.Int64                    // when its attempt began, in Unix nanoseconds
 	deadlines []deadline                      // unused ones
 }

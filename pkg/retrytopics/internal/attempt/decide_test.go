@@ -17,7 +17,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// A chain of decorrelated delays stays within base and cap, and each follows from the one before as the headers tell it.
+// A chain of decorrelated delays stays within base and cap, and each delay follows from the previous one in the
+// headers.
 func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	t.Parallel()
 	tiers := []policy.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}, {Topic: "f.retry-60s", Delay: time.Minute}}
@@ -34,7 +35,8 @@ func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	}
 }
 
-// A hostile producer fills no log: of each doubt one line in ten seconds, and the next says how many were left out.
+// A hostile producer cannot flood the log: each kind of doubt is logged at most once in ten seconds, and the next
+// line counts what was left out.
 func TestDoubts_S0_7_areCountedAndLoggedNowAndThen(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

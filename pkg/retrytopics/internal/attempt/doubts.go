@@ -14,7 +14,7 @@ import (
 // doubtPause is the shortest time between two log lines about one kind of doubt.
 const doubtPause = 10 * time.Second
 
-// doubts counts and logs replays that were not believed. Its mutex guards all fields and is held for a moment only.
+// doubts counts and logs replays that were not trusted. Its mutex guards all fields and is held for a moment only.
 type doubts struct {
 	mu     sync.Mutex // guards the following fields
 	counts map[retrytopics.Doubt]int64
@@ -42,7 +42,7 @@ func (d *doubts) note(log *slog.Logger, at header.Position, e *retrytopics.Doubt
 	if quiet {
 		return
 	}
-	log.WarnContext(context.Background(), "a record's replay headers are not believed; it counts as a new record",
+	log.WarnContext(context.Background(), "a record's replay headers are not trusted; it counts as a new record",
 		"topic", at.Topic, "partition", at.Partition, "offset", at.Offset, "reason", string(kind), "error", e.Reason, "not_logged", skipped)
 }
 

@@ -40,8 +40,8 @@ func (a *Shared) lateDelete(t *Task, before *memory.Past) int64 {
 	return v.Offset
 }
 
-// applied returns the effect of the attempt but for the order of the key. An event without a version is not compared, but
-// its content is now the newest.
+// applied returns the effect of the attempt except for the order of the key. An event without a version is not
+// compared, but its content is now the newest.
 func (a *Shared) applied(t *Task, before *memory.Past) memory.Effect {
 	event, result := &t.Event, &t.Result
 	effect := memory.Effect{Deletes: result.Delete, At: event.At, LateDelete: a.lateDelete(t, before)}

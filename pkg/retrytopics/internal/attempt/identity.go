@@ -18,7 +18,7 @@ func setMarks(c *header.Control, m retrytopics.Marks) {
 	c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty
 }
 
-// identityOf returns what the control headers tell about the content.
+// identityOf returns the identity of the content from the control headers.
 func identityOf(c *header.Control) retrytopics.Identity {
 	return retrytopics.Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: marksOf(c)}
 }

@@ -27,7 +27,7 @@ func (s *Session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 		positions = append(positions, header.Position{Topic: l.Topic, Partition: l.Partition, Offset: l.Committed.Offset}.String())
 	}
 	slices.Sort(positions)
-	s.in.Cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",
+	s.in.Cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it continues from the checkpoint in the state topic",
 		"group", s.in.Cfg.Group, "state", s.in.Cfg.Ordering.StateTopic, "positions", strings.Join(positions, " "))
 	return s.recommit(ctx, resumed)
 }
