@@ -111,9 +111,9 @@ func rekey(cmd *cobra.Command, cfg *config.Config, file string, execute bool) er
 	case done.Unchanged:
 		fmt.Fprintf(out, "table %s already uses the key %q\n", cfg.Sink.PostGIS.Table, done.To)
 	case execute:
-		fmt.Fprintf(out, "the key of table %s changed from %q to %q: %d rows have another key, %d keys are known; start the consumers\n", cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys)
+		fmt.Fprintf(out, "the key of table %s changed from %q to %q: %d rows have another key, %d keys are remembered; start the consumers\n", cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys)
 	default:
-		fmt.Fprintf(out, "the key of table %s is %q; with %q, %d rows would have another key, %d keys are known\n\nNothing is changed. Stop all instances, then: consumer sink rekey -c %s --execute\n",
+		fmt.Fprintf(out, "the key of table %s is %q; with %q, %d rows would have another key, %d keys are remembered\n\nNothing is changed. Stop all instances, then: consumer sink rekey -c %s --execute\n",
 			cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys, file)
 	}
 	return nil

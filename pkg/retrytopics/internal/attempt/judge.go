@@ -28,7 +28,7 @@ func (t *Task) Version(number *int64, deletes bool) (v header.Version, ok bool) 
 	return v, ok
 }
 
-// past returns what is known of a task's key before its event takes effect.
+// past returns what the memory has of a task's key before its event takes effect.
 func (a *Shared) past(t *Task, now time.Time) memory.Past {
 	if !t.Keyed {
 		return memory.Past{}
@@ -36,8 +36,8 @@ func (a *Shared) past(t *Task, now time.Time) memory.Past {
 	return t.State.Memory.Past(t.Raw.Key, t.Change.Hash, now)
 }
 
-// Event returns what the memory must know of a task's event to find its version. number and deletes are those of the
-// handler's result.
+// Event returns the properties of a task's event from which the memory finds its version. number and deletes are
+// those of the handler's result.
 func (a *Shared) Event(t *Task, number *int64, deletes bool) memory.Event {
 	return memory.Event{
 		Rules: rulesOf(&a.cfg.Ordering), Versioned: a.cfg.Ordering.Versioned, Control: t.Record.Control,

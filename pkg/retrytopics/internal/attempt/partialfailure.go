@@ -102,7 +102,7 @@ func (a *Shared) decideParts(t *Task, event *retrytopics.Event, result *retrytop
 	remaining.Open = v.open
 	failure := a.cfg.Retries.Classify(v.last.Err)
 	if len(v.open) > 1 {
-		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
+		failure.Err = fmt.Errorf("%d of %d parts failed transiently; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
 	}
 	event.Failure, event.Decision, t.remaining = &failure, v.waits, remaining
 }
@@ -120,7 +120,7 @@ func (a *Shared) deadPart(event *retrytopics.Event, p *retrytopics.FailedPart, f
 // unfitParts stores the values of dead parts, and returns why they cannot be dead letters of their own, or "".
 func (a *Shared) unfitParts(dead []deadPart, t *Task, failed []retrytopics.FailedPart) string {
 	if len(dead) > maxDeadParts {
-		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
+		return fmt.Sprintf("more than the %d for which one attempt writes separate dead letters", maxDeadParts)
 	}
 	bytes := 0
 	for i := range dead {
@@ -130,10 +130,10 @@ func (a *Shared) unfitParts(dead []deadPart, t *Task, failed []retrytopics.Faile
 		r := &kgo.Record{Key: t.Raw.Key, Value: d.value, Headers: t.Record.Headers}
 		size := recordbatch.Bytes(r)
 		if bytes += size + header.MaxBytes; bytes > maxDeadPartBytes {
-			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
+			return fmt.Sprintf("and separate dead letters of them would need more than %d bytes", maxDeadPartBytes)
 		}
 		if !fit.Kept(a.Limits.Load(), a.cfg.DLQ, r, size) {
-			return "and the topic " + a.cfg.DLQ + " does not take each of them"
+			return "and the topic " + a.cfg.DLQ + " does not accept each of them"
 		}
 	}
 	return ""
@@ -211,7 +211,7 @@ func (a *Shared) partRecords(t *Task, event *retrytopics.Event, own *header.Buff
 	return records
 }
 
-// wholeDeadLetterID returns the ID that the dead letter of the whole record has or would have.
+// wholeDeadLetterID returns the ID of the whole record's dead letter, whether or not there is one.
 func wholeDeadLetterID(r *retrytopics.Record) string {
 	return cmp.Or(r.Control.DeadLetterID, DeadLetterID(r))
 }
@@ -238,7 +238,7 @@ func contentOf(event *retrytopics.Event, before *memory.Past) (content [8]byte, 
 	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
 }
 
-// took reports whether some of the record has taken effect by this attempt.
+// took reports whether part of the record has taken effect, in this attempt or an earlier one.
 func took(event *retrytopics.Event) bool {
 	o := event.Decision.Outcome
 	return o == policy.OutcomeDelivered || o == policy.OutcomeRetried && event.Parts.Delivered > 0

@@ -55,7 +55,7 @@ func (r *Results) Keep(t *Task) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes+m.bytes > r.limit { // much of it may be of records that another instance has by now
+	if r.bytes+m.bytes > r.limit { // much of it may belong to records that another instance owns by now
 		clear(r.made)
 		r.bytes = 0
 	}
@@ -65,7 +65,7 @@ func (r *Results) Keep(t *Task) {
 	r.some.Store(true)
 }
 
-// Pop removes and returns what is kept of a record.
+// Pop removes and returns the kept answer for a record.
 func (r *Results) Pop(at header.Position) (m Answer, ok bool) {
 	if !r.some.Load() {
 		return Answer{}, false

@@ -29,7 +29,7 @@ type Task struct {
 	Answer      *Answer         // the handler's answer in a session that has ended
 }
 
-// Done is what an attempt came to.
+// Done is the outcome of an attempt.
 type Done struct {
 	Outputs []*kgo.Record // what its transaction produces, with event and change
 	Change  memory.Change // of its key, in the memory
@@ -56,8 +56,9 @@ type Place struct {
 	State     *State
 }
 
-// Fill fills an empty task with a record that was accepted at now. It believes control headers only where they may
-// stand: a proven replay on the source topic, everything in a tier. The worker computes the ledger's hash of the key.
+// Fill fills an empty task with a record that was accepted at now. It trusts control headers only where they are
+// allowed: a proven replay on the source topic, everything in a tier. The worker computes the ledger's hash of the
+// key.
 func (a *Shared) Fill(t *Task, from Place, raw *kgo.Record, index int64, now time.Time) {
 	t.Task = schedule.Task{
 		Partition: from.Partition, Index: index, Offset: raw.Offset, Weight: Size(raw), Keyed: raw.Key != nil, KeyHash: maphash.Bytes(a.seed, raw.Key),
@@ -155,7 +156,7 @@ func Size(r *kgo.Record) int {
 	return n
 }
 
-// OutageOf returns what the scheduler needs to know of an error.
+// OutageOf returns the outage that an error reports, for the scheduler.
 func OutageOf(e *retrytopics.UnavailableError) schedule.Outage {
 	return schedule.Outage{Dependency: e.Dependency, RetryAt: e.RetryAt, Asked: e.Asked}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// A handler's context ends after its limit. A handler that ignores it keeps its worker and its record's key, and only
-// the end of the process helps; so it is reported.
+// A handler's context ends after its limit. A handler that ignores it occupies its worker and blocks its record's
+// key, and only a restart of the process ends it; so it is reported.
 
-// Stuck is a handler that runs on after its time.
+// Stuck is a handler that runs longer than its time limit.
 type Stuck struct {
 	Source header.Position // of the record, where it first appeared
 	For    time.Duration   // since the attempt began
@@ -28,7 +28,7 @@ const (
 // Callers are those of all workers.
 type Callers []*Caller
 
-// Stuck returns the handlers that run on after their time.
+// Stuck returns the handlers that run longer than their time limit.
 func (all Callers) Stuck(now time.Time) (stuck []Stuck) {
 	for _, c := range all {
 		source := c.source.Load()
@@ -42,7 +42,7 @@ func (all Callers) Stuck(now time.Time) (stuck []Stuck) {
 	return stuck
 }
 
-// Watch logs handlers that run on after their time, each once a minute, until the context ends.
+// Watch logs handlers that run longer than their time limit, each once a minute, until the context ends.
 func (all Callers) Watch(ctx context.Context) {
 	logged := map[header.Position]time.Time{}
 	for {
@@ -57,7 +57,7 @@ func (all Callers) Watch(ctx context.Context) {
 			at, known := logged[stuck.Source]
 			if !known || now.Sub(at) >= logEvery {
 				at = now
-				all[0].Logger.ErrorContext(ctx, "a handler ignores the end of its context; the record's key waits, and only a restart ends it",
+				all[0].Logger.ErrorContext(ctx, "a handler ignores the end of its context; the record's key is blocked, and only a restart ends it",
 					"source", stuck.Source.String(), "running_for", stuck.For.String(), "handler_timeout", all[0].Limit.String())
 			}
 			still[stuck.Source] = at

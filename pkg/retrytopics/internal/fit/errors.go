@@ -42,7 +42,7 @@ type KeylessError struct {
 	Err   error // the broker's; nil if it was not asked
 }
 
-// Error says what the topic needs.
+// Error names the topic and what it requires.
 func (e *KeylessError) Error() string {
 	text := fmt.Sprintf("it has no key, and topic %s is compacted, which needs one: send the record with a key, or set the topic's cleanup.policy to delete", e.Topic)
 	if e.Err != nil {
@@ -79,11 +79,11 @@ type RefusedError struct {
 	Err   error
 }
 
-// Error says what to change.
+// Error names the setting to change.
 func (e *RefusedError) Error() string {
 	advice := fmt.Sprintf("raise its max.message.bytes to that of the source plus %d", topics.HeaderRoom)
 	if errors.Is(e.Err, kerr.InvalidRecord) {
-		advice = "its cleanup.policy must be delete: a compacted topic takes no record without a key"
+		advice = "its cleanup.policy must be delete: a compacted topic accepts no record without a key"
 	}
 	return fmt.Sprintf("topic %s refuses a record that the engine writes: %v; %s (nothing is lost)", e.Topic, e.Err, advice)
 }

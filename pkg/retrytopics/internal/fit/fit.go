@@ -17,13 +17,13 @@ const (
 	smallShare     = 8
 )
 
-// What a pointer record keeps of the original beside the pointer: a key and headers that fit into any topic.
+// What a pointer record contains besides the pointer: a key and headers that fit into any topic.
 const (
 	PointerKey     = 64 << 10
 	pointerHeaders = 64 << 10
 )
 
-// Outputs returns an error if a topic does not take its output.
+// Outputs returns an error if a topic does not accept its output.
 func Outputs(limits *kafka.Limits, outputs []*kgo.Record) error {
 	for _, out := range outputs {
 		if compacted, _ := limits.Compacts(out.Topic); compacted && out.Key == nil {
@@ -31,21 +31,21 @@ func Outputs(limits *kafka.Limits, outputs []*kgo.Record) error {
 		}
 		limit, told := limits.Of(out.Topic)
 		if told && !limits.Compressor().Fits(out, limit-min(headersReserve, limit/smallShare)) {
-			return &OutputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",
+			return &OutputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s accepts (max.message.bytes is %d): raise it, or map less",
 				recordbatch.Bytes(out), out.Topic, limit)}
 		}
 	}
 	return nil
 }
 
-// Kept reports whether a topic takes a record with any control headers. The record has at most so many bytes without
-// them.
+// Kept reports whether a topic accepts a record with any control headers. bytes is the largest size of the record
+// without them, in bytes.
 func Kept(limits *kafka.Limits, topic string, r *kgo.Record, bytes int) bool {
 	limit, told := limits.Of(topic)
 	return !told || bytes+header.MaxBytes <= limit || limits.Compressor().Fits(r, limit-header.MaxBytes)
 }
 
-// Pointer returns what points to a record.
+// Pointer returns the pointer to a record.
 func Pointer(r *kgo.Record) *header.Pointer {
 	at := header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 	p := header.PointTo(at, r.Key, r.Value, len(r.Key) <= PointerKey)

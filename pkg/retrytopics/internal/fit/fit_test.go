@@ -36,10 +36,10 @@ func TestKept_comparesWhatTheBrokerCompares(t *testing.T) {
 		value []byte
 		fits  bool
 	}{
-		"small":                                   {"small", noise(1000), true},
-		"no room for its headers":                 {"small", noise(limit - 1000), false},
-		"large, and compresses well":              {"small", make([]byte, 10*limit), true},
-		"large, for a topic without a told limit": {"other", noise(20 * limit), true},
+		"small":                                    {"small", noise(1000), true},
+		"no room for its headers":                  {"small", noise(limit - 1000), false},
+		"large, and compresses well":               {"small", make([]byte, 10*limit), true},
+		"large, for a topic without a known limit": {"other", noise(20 * limit), true},
 	} {
 		r := &kgo.Record{Value: c.value}
 		expect.That(t, Kept(limits(), c.topic, r, len(c.value)+100) == c.fits, "%s: it fits: %t, want %t", name, !c.fits, c.fits)

@@ -24,7 +24,7 @@ type Health struct {
 	healthy bool // something was committed since the engine began to run
 }
 
-// BlockedFrom is the number of consecutive aborted transactions after which no new attempt begins.
+// BlockedFrom is the least number of consecutive aborted transactions after which no new attempt begins.
 const BlockedFrom = 3
 
 const (
@@ -117,7 +117,7 @@ func (t *Health) Waits() time.Duration {
 	return max(time.Until(t.next), 0)
 }
 
-// Blocked returns why nothing is committed, from BlockedFrom aborted transactions on.
+// Blocked returns the reason why nothing is committed, after at least BlockedFrom consecutive aborted transactions.
 func (t *Health) Blocked() (b retrytopics.Blocked, yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
-// S4-15: each aborted transaction doubles the wait, from a quarter of a second to half a minute. From the third one on the
-// engine is blocked, and says so once a minute; every fifth one asks for a new session. A commit ends all of it.
+// S4-15: each aborted transaction doubles the wait, from a quarter of a second to half a minute. After the third one
+// the engine is blocked, and logs it once a minute; every fifth one asks for a new session. A commit ends all of it.
 func TestHealth_S4_15_backsOffAndBlocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestHealth_S4_15_backsOffAndBlocks(t *testing.T) {
 		time.Sleep(logEvery)
 		h.Refused(log, errors.New("not allowed"))
 		expect.Equal(t, strings.Count(text.String(), "cannot commit"), BlockedFrom, "log lines after it")
-		expect.That(t, h.SessionEnded() && !h.WasHealthy(), "the session's end is not known")
+		expect.That(t, h.SessionEnded() && !h.WasHealthy(), "the end of the session is not recorded")
 		h.Passed(log)
 		_, blocked := h.Blocked()
 		expect.That(t, !blocked && h.Waits() == 0 && h.WasHealthy() && !h.SessionEnded(), "after a commit it is blocked, or waits")

@@ -44,8 +44,8 @@ func (in *Instance) tiers() []policy.Tier {
 // errTiersChanged ends a session whose former tiers differ from the cluster's.
 var errTiersChanged = errors.New("the tier topics on the cluster have changed")
 
-// Rediscover returns errTiersChanged if former tiers have appeared or gone since the latest session began. The next
-// session consumes the current ones.
+// Rediscover returns errTiersChanged if former tiers have appeared or disappeared since the latest session began. The
+// next session consumes the current ones.
 func (in *Instance) Rediscover(ctx context.Context, adm *kadm.Client) (changed, err error) {
 	found, err := in.Cluster.Discover(ctx, adm)
 	if err != nil {

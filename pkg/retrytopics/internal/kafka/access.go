@@ -16,7 +16,7 @@ var ErrOptions = errors.New("the Kafka client refuses its options")
 // MetadataAge is how old the metadata of an administrative client may be.
 const MetadataAge = 250 * time.Millisecond
 
-// Access says how the cluster is reached, and how an error of a missing permission is named.
+// Access describes how the cluster is reached, and how an error of a missing permission is named.
 type Access struct {
 	Brokers []string
 	Options []kgo.Opt // of every client

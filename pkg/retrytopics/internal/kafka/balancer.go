@@ -19,7 +19,7 @@ type Balancer struct {
 	OnAssigned func(map[string][]int32) // receives this member's whole assignment
 }
 
-// ProtocolName returns the name under which all members of the group must know the balancer.
+// ProtocolName returns the name of the balancer, which must be the same in all members of the group.
 func (Balancer) ProtocolName() string { return "switchback-copartition" }
 
 // IsCooperative returns true: members keep what they own during a rebalance.

@@ -68,7 +68,7 @@ func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
 	}
 }
 
-// S0-4: of a partition that is with another member, nothing is taken; of an own one, nothing is left out.
+// S0-4: nothing is consumed from a partition that another member owns, and nothing of an own one is left out.
 func TestCoPartitioned_S0_4(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{"src": 4, "r1": 4, "r5": 4, "old": 2}

@@ -24,8 +24,8 @@ type Committer interface {
 	Client() *kgo.Client
 	// Begin starts a unit of work: everything produced after it commits as a whole or not at all.
 	Begin() error
-	// End commits the points or aborts the unit, and reports whether it was committed. An error means that the committer
-	// cannot be used any more.
+	// End commits the points or aborts the unit, and reports whether it was committed. An error means that the
+	// committer can no longer be used.
 	End(ctx context.Context, points []CommitPoint, try kgo.TransactionEndTry) (committed bool, err error)
 	// Clear forgets a rebalance between two units.
 	Clear(ctx context.Context) error

@@ -18,14 +18,14 @@ const (
 	fetchIdle = 20 * time.Millisecond
 )
 
-// fetchBrake slows down a client whose fetches a broker answers at once and without records. The client backs off by
-// itself from most errors, but not from all. A partition of which it has read nothing yet, and whose leader has a newer
-// epoch than the client knows (FENCED_LEADER_EPOCH), is fetched a thousand times a second until the client refreshes its
-// metadata, some seconds after an outage (franz-go 1.22.2, source.handleReqResp; simulated world 14990). The session
-// cannot pause such a partition, because it never sees the error.
+// fetchBrake slows down a client whose fetches a broker answers at once and without records. The client backs off
+// from most errors, but not from all. A partition of which it has read nothing yet, and whose leader has a newer
+// epoch than the client knows (FENCED_LEADER_EPOCH), is fetched a thousand times a second until the client refreshes
+// its metadata, some seconds after an outage (franz-go 1.22.2, source.handleReqResp; simulated world 14990). The
+// session cannot pause such a partition, because it never sees the error.
 //
-// The hooks run on the goroutine that reads fetch responses of one connection and does nothing else; each broker has its
-// own.
+// The hooks run on the goroutine that reads fetch responses of one connection and does nothing else; each broker has
+// its own.
 type fetchBrake struct {
 	mu    sync.Mutex // guards empty
 	empty map[int32]int

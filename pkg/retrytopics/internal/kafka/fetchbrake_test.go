@@ -33,12 +33,12 @@ func TestFetchBrake_S4_14_slowsEmptyFetches(t *testing.T) {
 				b.OnBrokerRead(kgo.BrokerMetadata{NodeID: 2}, int16(kmsg.Metadata), 0, 0, 0, nil)
 			}
 			if took := time.Since(begin); took != 5*emptyFetchPause { // virtual time
-				t.Errorf("%s: empty fetches rest for %v, want %v", name, took, 5*emptyFetchPause)
+				t.Errorf("%s: empty fetches pause for %v, want %v", name, took, 5*emptyFetchPause)
 			}
 			end(&b)
 			begin = time.Now()
 			b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, time.Millisecond, nil)
-			expect.Equal(t, time.Since(begin), 0, name, "the next fetch rests for")
+			expect.Equal(t, time.Since(begin), 0, name, "the next fetch pauses for")
 		}
 	})
 }
@@ -75,8 +75,8 @@ func TestWave(t *testing.T) {
 	}
 }
 
-// TestClassified_S4_3 holds the numbers of classify to the client's own list: what Kafka calls retriable passes, and
-// nothing else does, but for the errors of an instance that another one has replaced.
+// TestClassified_S4_3 compares the numbers of classify with the client's own list: every error that Kafka calls
+// retriable is transient, and no other, except for the errors of an instance that another one has replaced.
 func TestClassified_S4_3_everyKafkaError(t *testing.T) {
 	t.Parallel()
 	replaced := map[string]bool{
@@ -87,7 +87,7 @@ func TestClassified_S4_3_everyKafkaError(t *testing.T) {
 	for code := int16(-1); code < 300; code++ {
 		broker, ok := kerr.ErrorForCode(code).(*kerr.Error) //nolint:errorlint // the list itself
 		if !ok || broker.Code != code {
-			continue // 0, and numbers that are not given out
+			continue // 0, and numbers that are not assigned
 		}
 		known++
 		err := fmt.Errorf("produce: %w", broker)

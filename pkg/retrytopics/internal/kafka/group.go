@@ -17,7 +17,7 @@ func heartbeat(session time.Duration) time.Duration { return min(3*time.Second, 
 // SilenceLimit returns how long the coordinator may be silent before a member is not ready: some heartbeats.
 func SilenceLimit(session time.Duration) time.Duration { return 3*heartbeat(session) + time.Second }
 
-// A rebalance is asked for at most so often: it helps at once or, when a topic is gone, not at all.
+// A rebalance is requested at most this often: it helps at once or, if a topic is missing, not at all.
 const claimMin, claimMax = 5 * time.Second, 5 * time.Minute
 
 // Claims decides when a member asks for a rebalance, because the group has given it only some partitions of a number.
@@ -25,7 +25,7 @@ const claimMin, claimMax = 5 * time.Second, 5 * time.Minute
 // One member works on all partitions of a number, or none does. Two things could separate these partitions while the
 // members of a group consume different topics, as they do in a rolling deploy that changes the tiers:
 //
-//   - The leader gives a member a tier's partition that nobody had, while the others of its number are still with their
+//   - The leader assigns to a member a tier's partition that no member owned, while the others of its number are still with their
 //     former owner. The member ignores such a partition until the source's partition comes with it.
 //   - A static member comes back with further topics and gets its old assignment: the coordinator ignores its
 //     subscription (KIP-345), and the leader may not assign again (KIP-814). Such a member asks for a rebalance.
@@ -82,7 +82,7 @@ func foreignMembers(group []groupMember, source, instance string) (foreign []str
 // groupMember is a member of the group, as its coordinator describes it.
 type groupMember struct {
 	name, host string
-	topics     []string // subscribed topics; none if the coordinator does not tell
+	topics     []string // subscribed topics; none if the coordinator does not report them
 }
 
 func groupMembers(group kadm.DescribedGroup) (members []groupMember) {

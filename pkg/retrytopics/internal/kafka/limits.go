@@ -12,10 +12,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// defaultMaxMessage is Kafka's default of max.message.bytes, used if the cluster does not tell.
+// Kafka's default of max.message.bytes, used if the cluster does not report a limit
 const defaultMaxMessage = 1048588
 
-// minLimit is the least limit assumed for a topic that keeps refusing batches without telling its limit.
+// minLimit is the least limit assumed for a topic that keeps refusing batches although its limit is unknown.
 const minLimit = 16 << 10
 
 // Limits has the largest batch that each topic accepts on the wire. A broker compares compressed bytes, so a record
@@ -29,7 +29,7 @@ type Limits struct {
 	compacted map[string]bool // by the cluster: whether a topic is compacted and therefore needs keys
 }
 
-// NewLimits returns the limits of topics. The records of own topics are compressed to see whether they fit.
+// NewLimits returns the limits of topics. The records of own topics are compressed to find out whether they fit.
 func NewLimits(told Told, own []string) *Limits {
 	l := &Limits{told: map[string]int{}, assumed: map[string]int{}, compacted: map[string]bool{}}
 	l.Learn(told)
@@ -43,8 +43,8 @@ func NewLimits(told Told, own []string) *Limits {
 	return l
 }
 
-// Of returns a topic's limit. If the cluster has not told it, the limit is an assumption for making batches, and no
-// reason to refuse a record.
+// Of returns a topic's limit. If the cluster has not reported it, the limit is an assumption for making batches, and
+// no reason to refuse a record.
 func (l *Limits) Of(topic string) (bytes int, told bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -57,7 +57,7 @@ func (l *Limits) Of(topic string) (bytes int, told bool) {
 	return defaultMaxMessage, false
 }
 
-// Compacts reports whether a topic is compacted, if the cluster has told it.
+// Compacts reports whether a topic is compacted, as far as the cluster has reported it.
 func (l *Limits) Compacts(topic string) (compacted, told bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -65,7 +65,7 @@ func (l *Limits) Compacts(topic string) (compacted, told bool) {
 	return compacted, told
 }
 
-// Learn stores the limits that the cluster tells now.
+// Learn stores the limits that the cluster reports now.
 func (l *Limits) Learn(told Told) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,10 +84,10 @@ func (l *Limits) Refused(topic string) {
 	l.assumed[topic] = max(limit/2, minLimit)
 }
 
-// Compressor compresses like the client, so that it is known before sending whether a record fits.
+// Compressor compresses like the client, to find out before sending whether a record fits.
 func (l *Limits) Compressor() *recordbatch.Compressor { return l.compressor }
 
-// Told has the limits that the cluster tells, by topic.
+// Told has the limits that the cluster reports, by topic.
 type Told struct {
 	Bytes     map[string]int // of a batch
 	compacted map[string]bool

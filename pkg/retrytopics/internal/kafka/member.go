@@ -67,8 +67,8 @@ func (m *Member) JoinTransactional(ctx context.Context, id string, timeout time.
 }
 
 func (m *Member) options() []kgo.Opt {
-	// The client fetches again only when everything fetched is taken. So one fetch must not hold so much of the source that
-	// records in the tiers are overdue before they are seen.
+	// The client fetches again only when it has returned everything. Therefore one fetch must not contain so much of
+	// the source that records in the tiers are overdue before they are seen.
 	opts := append([]kgo.Opt{kgo.FetchMaxPartitionBytes(256 << 10), kgo.FetchMaxBytes(8 << 20)}, m.ClientOptions()...)
 	opts = append(opts, m.Budget.Options()...)
 	return append(opts,
@@ -89,7 +89,7 @@ func (m *Member) options() []kgo.Opt {
 		kgo.FetchMaxWait(250*time.Millisecond), // a resumed partition waits for the fetch in flight
 		kgo.KeepControlRecords(),               // so that positions reach the end of topics that transactions write
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // a position that is gone: read everything that is left
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // a committed position before the log start: read everything that is left
 		kgo.BlockRebalanceOnPoll(),                        // what a poll returns belongs to the assignment until AllowRebalance
 		kgo.OnOffsetsFetched(m.OnOffsets),
 		kgo.AdjustFetchOffsetsFn(m.Adjust),
@@ -98,8 +98,8 @@ func (m *Member) options() []kgo.Opt {
 	)
 }
 
-// Recommit commits positions that the group has lost, so that lag and tools show them. It is not part of a transaction:
-// no records belong to it. id returns the ID of a topic.
+// Recommit commits positions that the group has lost, so that tools and lag metrics show them. It is not part of a
+// transaction: no records belong to it. id returns the ID of a topic.
 func (m *Member) Recommit(ctx context.Context, client *kgo.Client, points []CommitPoint, id func(topic string) [16]byte) error {
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group = m.Group
@@ -157,7 +157,7 @@ func (a *Access) Leave(ctx context.Context, group, instance, member string) erro
 		err = errors.Join(err, kerr.ErrorForCode(m.ErrorCode))
 	}
 	if errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.FencedInstanceID) {
-		return nil // another member has the name by now, or none
+		return nil // another member has the name by now, or no member has it
 	}
 	return err
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Sending produces the records of one transaction. The client's batch limit is the limit of a single record, which may
-// far exceed what the topic accepts uncompressed. So Sending makes the batches itself, in waves: each wave brings a
-// partition no more than its topic accepts. A larger record, or one suspected of causing a refusal, has a wave of its
-// partition to itself.
+// Sending produces the records of one transaction. The client's batch limit is the limit of a single record, which
+// may far exceed what the topic accepts uncompressed. So Sending makes the batches itself, in waves: each wave sends
+// a partition no more than its topic accepts. A larger record, or one suspected of causing a refusal, has a wave of
+// its partition to itself.
 type Sending struct {
 	client      *kgo.Client
 	limits      *Limits
@@ -37,7 +37,7 @@ func NewSending(client *kgo.Client, limits *Limits, partitioner *Partitioner, su
 // Refusal is a record that the broker refused because of its content.
 type Refusal struct {
 	Record *kgo.Record
-	Alone  bool // in its batch, so it is at fault
+	Alone  bool // alone in its batch, so it is the cause
 	Err    error
 }
 
@@ -73,8 +73,8 @@ func (s *Sending) Send(ctx context.Context, records []*kgo.Record) error {
 	return nil
 }
 
-// wave is what one topic gets at once. A record that may go to any partition may join any batch, so it counts for each
-// of them.
+// wave is what one topic receives at once. A record that may go to any partition may join any batch, so it counts for
+// each of them.
 type wave struct {
 	limit int            // of a batch
 	bytes map[int32]int  // by partition; records under unknownPartition may be in any
@@ -150,7 +150,7 @@ func (s *Sending) Refusals() []Refusal { return s.failed }
 // arrived.
 func (s *Sending) Topics() map[string]error { return s.topics }
 
-// FailAt records the failure of a topic; later failures of the topic are the same. The mutex is held, or all answers
+// FailAt records the failure of a topic; it ignores later failures of the topic. The mutex is held, or all answers
 // have arrived.
 func (s *Sending) FailAt(topic string, err error) {
 	if s.topics[topic] == nil {

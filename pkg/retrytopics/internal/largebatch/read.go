@@ -23,7 +23,7 @@ type Read struct {
 	Limit     int // of the size of a record
 
 	At     int64     // next wanted offset of the batch
-	End    int64     // where the client goes on
+	End    int64     // where the client continues
 	Retry  time.Time // earliest time of the next fetch
 	Reader *recordbatch.Reader
 	Answer *kmsg.FetchResponseTopicPartition // nil until it is fetched

@@ -21,7 +21,7 @@ type Binding struct {
 	IDs      map[string]statetopic.TopicID
 }
 
-// Evidence is what is known of a partition's memory.
+// Evidence is the content of a partition's memory and commits, from which mismatches are found.
 type Evidence struct {
 	Checkpoint *statetopic.Checkpoint // nil if there is none
 	Committed  bool                   // the group has a commit of the source topic
@@ -85,7 +85,7 @@ func (b *Binding) Next(cp *statetopic.Checkpoint, marks map[string]offsets.Commi
 	return next
 }
 
-// Committed is what the commits of a partition tell about the generations of its source topic.
+// Committed is what the commits of a partition state about the generations of its source topic.
 type Committed struct {
 	offsets.Generations
 	// Source is true if a commit of the source topic itself has the seal. Brokers delete a topic's commits with the

@@ -120,7 +120,7 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	expect.That(t, group.Group == "h" && group.Generation == 2 && group.Positions["features"] == sample().Positions["features"], "group: %+v", group)
 	state := around().Adopt(nil, []retrytopics.Mismatch{{Kind: retrytopics.MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, Committed{Generations: offsets.Generations{Now: 2}}, 100)
 	expect.That(t, state.Generation == 3 && state.Positions["features"] == (statetopic.Position{ID: id(1), Commit: offsets.Commit{Offset: 42, Metadata: ""}}), "state: %+v", state)
-	expect.That(t, state.Same == 0, "without a commit of the source it is not known to be the Same: %+v", state)
+	expect.That(t, state.Same == 0, "without a commit of the source it is not known to be the same: %+v", state)
 	again := around().Adopt(nil, []retrytopics.Mismatch{{Kind: retrytopics.MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, Committed{offsets.Generations{Now: 2, Same: 1}, true}, 100)
 	expect.That(t, again.Generation == 3 && again.Same == 2, "the source stayed: %+v", again)
 	tier = now.Adopt(again, []retrytopics.Mismatch{{Kind: retrytopics.MismatchTier}}, nil, Committed{}, 100)

@@ -19,12 +19,12 @@ type Change struct {
 	ledged  bool // applied must be written
 	applied idempotency.Applied
 	before  idempotency.Applied // what the ledger had before applied
-	known   bool                // before is known
+	known   bool                // before is set
 
 	versioned bool              // latest must be written
 	latest    statetopic.Latest // newest version of the key
 	older     statetopic.Latest // what was remembered before it
-	kept      bool              // older is known
+	kept      bool              // older is set
 }
 
 // ordered is a key's order that must be written.
@@ -69,8 +69,8 @@ type Effect struct {
 	Ordered    bool
 }
 
-// Apply takes what an attempt did to its key: its order, its last effective event, and its newest known version. The
-// ledger and the key's order may forget the version in time. before is what was known of the key before the attempt.
+// Apply applies an attempt's effect on its key: its order, its last effective event, and its newest known version.
+// The ledger and the key's order may forget the version in time. before is the state of the key before the attempt.
 func (p *Partition) Apply(c *Change, key []byte, before *Past, effect Effect) {
 	if effect.Ordered {
 		c.order = &ordered{string(key), effect.Order}

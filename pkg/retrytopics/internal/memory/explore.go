@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// An explorer of interleavings copies a memory, so that each copy goes on by itself, and writes down what tells two of
-// them apart.
+// An explorer of interleavings copies a memory, so that each copy continues on its own, and describes the differences
+// between two of them.
 
 // Copy returns a memory that shares nothing with p, without uncommitted changes: see CopyChanges. keys are all keys that p
 // knows.
@@ -46,7 +46,7 @@ func (p *Partition) CopyChanges(next *Partition, copied func(*Change) *Change) {
 // Uncommitted returns the changes of ledger and versions that are not committed, with some committed ones among them.
 func (p *Partition) Uncommitted() []*Change { return p.noted }
 
-// Described is what tells one change from another.
+// Described identifies a change: equal changes have equal descriptions.
 type Described struct {
 	Order                  *keyorder.State
 	Ledged, Known, Lasting bool
@@ -55,7 +55,7 @@ type Described struct {
 	Latest, Older          statetopic.Latest
 }
 
-// Describe returns what tells a change from another.
+// Describe returns what identifies a change.
 func (c *Change) Describe() Described {
 	d := Described{
 		Ledged: c.ledged, Known: c.known, Lasting: c.lasting, Applied: c.applied, Before: c.before,
@@ -67,7 +67,7 @@ func (c *Change) Describe() Described {
 	return d
 }
 
-// Known returns what the memory has of a key beside its order.
+// Known returns what the memory has of a key, except for its order.
 func (p *Partition) Known(k idempotency.KeyHash, now time.Time) (last idempotency.Applied, known bool, latest statetopic.Latest, kept bool) {
 	past := p.Past(nil, k, now)
 	return past.last, past.known, past.kept, past.keeps

@@ -10,13 +10,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// Past is what is known of a key before an event takes effect. Nothing else changes it during the attempt.
+// Past is the state of a key before an event takes effect. Nothing else changes it during the attempt.
 type Past struct {
 	Order keyorder.State
 	last  idempotency.Applied // last effective event
-	known bool                // last is known
+	known bool                // last is set
 	kept  statetopic.Latest   // newest version of the key
-	keeps bool                // kept is known
+	keeps bool                // kept is set
 
 	content       [8]byte // of the current event, once computed
 	asked, hashed bool
@@ -52,7 +52,7 @@ func (p *Past) outdates(v header.Version) bool {
 	return newest != nil && statetopic.Latest{Version: *newest, Deleted: p.Deleted()}.Outdates(v)
 }
 
-// Event is what the memory must know of an event to judge it.
+// Event is an event as the memory judges it.
 type Event struct {
 	Rules     keyorder.Rules
 	Record    keyorder.Record // for Judge and Supersedes
@@ -82,7 +82,7 @@ func (p *Past) Version(e *Event) (v header.Version, ok, forced bool) {
 	case e.Number != nil:
 		v.Number = *e.Number
 	case e.Versioned && e.Deletes:
-		v.Number = math.MinInt64 // nothing is known before it; a later event is newer, whatever its number
+		v.Number = math.MinInt64 // there is nothing before it; a later event is newer, whatever its number
 	case e.Versioned && e.Control.PartVersion == nil:
 		return v, false, false
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// Settings say what a partition remembers, and where it is written.
+// Settings determine what a partition remembers, and where it is written.
 type Settings struct {
 	StateTopic, LedgerTopic string
 	Scale                   statetopic.Scale // of versions
@@ -25,9 +25,9 @@ type Settings struct {
 	Forgotten    *Forgotten // counts the keys without room for their versions
 }
 
-// Partition is what an instance knows of the keys of one partition number, over the source and the tiers, while it owns
-// it. Workers change it when attempts end, one key at a time. A change is visible to the key's next record at once, and
-// becomes permanent when the transaction with the attempt is committed. Safe for concurrent use.
+// Partition is what an instance remembers of the keys of one partition number, over the source and the tiers, while
+// it owns it. Workers change it when attempts end, one key at a time. A change is visible to the key's next record at
+// once, and becomes permanent when the transaction with the attempt is committed. Safe for concurrent use.
 type Partition struct {
 	number   int32
 	settings Settings

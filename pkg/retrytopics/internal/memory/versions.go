@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// versions holds the newest version of each key of a partition, in 48 bytes and a share of a hash table, whatever the
-// key's length.
+// versions holds the newest version of each key of a partition, in 48 bytes and its share of a hash table, whatever
+// the key's length.
 type versions struct{ table *idempotency.Ledger }
 
 func newVersions(maxKeys int) *versions { return &versions{idempotency.NewLedger(0, maxKeys)} }
@@ -27,7 +27,7 @@ func (n *versions) of(k idempotency.KeyHash) (known statetopic.Latest, ok bool) 
 	return statetopic.Latest{Version: header.Version{Number: a.Version, Offset: a.Offset}, Deleted: int64(binary.BigEndian.Uint64(a.Content[:]))}, true //nolint:gosec // as it was put in
 }
 
-// note remembers it. Without room it evicts the key that was noted longest ago.
+// note stores it. Without room it evicts the key that was noted longest ago.
 func (n *versions) note(k idempotency.KeyHash, known statetopic.Latest) (evicted idempotency.KeyHash, full bool) {
 	a := idempotency.Applied{Version: known.Version.Number, Offset: known.Version.Offset}
 	binary.BigEndian.PutUint64(a.Content[:], uint64(known.Deleted)) //nolint:gosec // an offset
@@ -111,7 +111,7 @@ func (f *Forgotten) Total() int64 {
 	return f.count
 }
 
-// Say logs what is not logged yet, unless it logged within forgottenPause.
+// Say logs the count that is not logged yet, unless it logged within forgottenPause.
 func (f *Forgotten) Say(log *slog.Logger, maxKeys int, now time.Time) {
 	f.mu.Lock()
 	more := f.count - f.said
@@ -123,6 +123,6 @@ func (f *Forgotten) Say(log *slog.Logger, maxKeys int, now time.Time) {
 	if quiet {
 		return
 	}
-	log.WarnContext(context.Background(), "versions are forgotten: a partition has more keys than are remembered; an older version of a key that was forgotten can take effect",
+	log.WarnContext(context.Background(), "versions are forgotten: a partition has more keys than the version memory can hold; an older version of a forgotten key can take effect",
 		"keys", more, "max_keys", maxKeys)
 }

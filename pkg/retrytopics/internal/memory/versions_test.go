@@ -95,15 +95,15 @@ func TestPartition_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 				g.takeOver(t)
 			}
 			n := g.p.Size().Versions
-			must.That(t, n <= room, "seed %d, step %d: %d keys are known", seed, step, n)
+			must.That(t, n <= room, "seed %d, step %d: %d keys are remembered", seed, step, n)
 			for k, want := range g.now {
 				p := g.p.Past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
-				must.That(t, !p.keeps || p.kept == want, "seed %d, step %d: key %s is known as %v, and %v took effect", seed, step, k, p.kept, want)
+				must.That(t, !p.keeps || p.kept == want, "seed %d, step %d: key %s is remembered as %v, and %v took effect", seed, step, k, p.kept, want)
 			}
 		}
 		g.commit(t, len(g.open), false)
 		kept := g.kept()
-		must.That(t, kept <= room && g.forgotten.Total() != 0, "seed %d: the state topic knows %d keys, %d were forgotten", seed, kept, g.forgotten.Total())
+		must.That(t, kept <= room && g.forgotten.Total() != 0, "seed %d: the state topic has %d keys, %d were forgotten", seed, kept, g.forgotten.Total())
 	}
 }
 
@@ -128,7 +128,7 @@ type effect struct {
 	deletes bool
 }
 
-// older decides from the whole past whether an event is older than what took effect.
+// older decides from the complete history whether an event is older than what took effect.
 func older(past []effect, v header.Version) bool {
 	for _, e := range past {
 		if v.Less(e.version) || e.deletes && v.Offset <= e.version.Offset {
@@ -138,9 +138,9 @@ func older(past []effect, v header.Version) bool {
 	return false
 }
 
-// playVersions plays the life of one key: events come in any order and some of them twice, deletes have the number of
-// the newest event, an event in strict order takes effect whatever its version, and now and then another process
-// restores the key.
+// playVersions simulates the history of one key: events come in any order and some of them twice, deletes have the
+// number of the newest event, an event in strict order takes effect whatever its version, and occasionally another
+// process restores the key.
 func playVersions(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	var past []effect
@@ -171,7 +171,7 @@ func playVersions(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// S0-6: the three numbers that are remembered of a key decide as the list of all effective events would.
+// S0-6: the three numbers that are remembered of a key lead to the same decision as the list of all effective events.
 func TestLatest_S0_6_decidesAsTheWholePast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20000) {

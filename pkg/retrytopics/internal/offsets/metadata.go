@@ -12,7 +12,7 @@ import (
 // Span is a run of offsets, both ends included.
 type Span struct{ First, Last int64 }
 
-// Commit is what a group commits of a partition.
+// Commit is what a group commits for a partition.
 type Commit struct {
 	Offset   int64 // -1: nothing to commit
 	Metadata string
@@ -26,7 +26,7 @@ const prefix = "d1:"
 // fewer than 2^28 offsets. The limits of a partition keep it far below.
 const spanBytes = 10
 
-// MetadataFor returns the largest metadata size of so many spans, in bytes.
+// MetadataFor returns the largest size of the metadata for a number of spans, in bytes.
 func MetadataFor(spans int64) int { return len(prefix) + int(spans)*spanBytes }
 
 // MostUnfinished returns how many unfinished records a partition may have among its started ones, so that its finished

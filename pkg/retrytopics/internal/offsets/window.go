@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Window tracks which offsets of one partition were fetched, and which of them are finished, from the first unfinished
-// one on. Its position is what may be committed; finished offsets beyond it go into the commit's metadata. Offsets
-// without a record (transaction markers, compacted records) separate no runs and hold nothing back.
+// Window tracks which offsets of one partition were fetched, and which of them are finished, from the first
+// unfinished one on. Its position is what may be committed; finished offsets beyond it go into the commit's metadata.
+// Offsets without a record (transaction markers, compacted records) separate no runs and do not delay the position.
 type Window struct {
-	next     int64   // the commit position while nothing is taken; -1 before the first record if nothing was committed
+	next     int64   // the commit position while nothing was fetched; -1 before the first record if nothing was committed
 	taken    []taken // from the first unfinished one on, ascending
 	restored []Span  // finished by a former owner, not fetched again yet
 	passed   int64   // the offset after the last one without a record
@@ -62,7 +62,7 @@ func (w *Window) Taken() iter.Seq2[Span, bool] {
 	}
 }
 
-// Expects reports whether at lies beyond every offset fetched or committed before, as it must.
+// Expects reports whether at lies beyond every offset fetched or committed before. Every next offset must.
 func (w *Window) Expects(at int64) bool {
 	return at >= w.End()
 }
@@ -110,8 +110,8 @@ func (w *Window) End() int64 {
 	return w.next
 }
 
-// Restored returns what a former owner has finished and the broker has not sent again yet. The caller must not change
-// it.
+// Restored returns the offsets that a former owner has finished and the broker has not sent again yet. The caller
+// must not change them.
 func (w *Window) Restored() []Span { return w.restored }
 
 // RestoredIn counts the offsets in [from, to) that a former owner has finished.
@@ -165,7 +165,7 @@ func (w *Window) Finished() []Span {
 		}
 		spans = append(spans, Span{first, last})
 	}
-	joined := false // the previous entry was finished too, so the offsets between hold no record
+	joined := false // the previous entry was finished too, so the offsets between have no record
 	for _, o := range w.taken {
 		if o.done && joined {
 			spans[len(spans)-1].Last = o.Last
@@ -182,7 +182,7 @@ func (w *Window) Finished() []Span {
 	return spans
 }
 
-// Commit returns what may be committed now.
+// Commit returns the position that may be committed now.
 func (w *Window) Commit() Commit {
 	if w.next < 0 {
 		return Commit{Offset: -1}

@@ -11,14 +11,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// A random walk against the plainest model: sets of offsets. At random moments the owner changes, and the next one starts
-// from the commit alone.
+// A random walk against the simplest model: sets of offsets. At random moments the owner changes, and the next one
+// starts from the commit alone.
 func TestWindow_matchesASetOfOffsets(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
-			var log []int64 // offsets that hold records
+			var log []int64 // offsets that have records
 			for at := int64(rnd.IntN(5)); len(log) < 300; at += 1 + int64(rnd.IntN(3)) {
 				log = append(log, at)
 			}
@@ -69,7 +69,7 @@ func walk(w *Window, log []int64, from int64, rnd *rand.Rand, done map[int64]int
 	return committed.Offset > log[len(log)-1]
 }
 
-// Markers of transactions hold no record: they neither separate runs nor keep the position back.
+// Transaction markers are not records: they neither separate runs nor delay the position.
 func TestWindow_passesMarkers(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(0, nil)

@@ -15,9 +15,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted and
-// re-created, or the group was renamed. Going on would take new events for old ones, or old ones for new. Engine.Adopt
-// tells what must be given up, and gives it up.
+// ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted
+// and re-created, or the group was renamed. Continuing would treat new events as old, or old ones as new.
+// Engine.PlanAdoption lists what must be given up; Engine.Adopt gives it up.
 var ErrMemory = errors.New("the memory does not belong to the topics as they are now")
 
 // ErrAlienMemory is wrapped when the state topic or the ledger has a record that the engine cannot have written. No
@@ -38,7 +38,7 @@ func (e *MismatchError) Error() string {
 	for i, m := range e.Mismatches {
 		text[i] = m.String()
 	}
-	return fmt.Sprintf("%v (partition %d): %s. Nothing is consumed. `consumer topics adopt -c FILE` says what adopting it means, and does it with --execute",
+	return fmt.Sprintf("%v (partition %d): %s. Nothing is consumed. `consumer topics adopt -c FILE` shows what adopting it means, and adopts it with --execute",
 		ErrMemory, e.Partition, strings.Join(text, "; "))
 }
 

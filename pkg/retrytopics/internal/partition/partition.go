@@ -30,7 +30,7 @@ type Partition struct {
 	Fetched   int64 // number of accepted records
 	Window    *offsets.Window
 	Committed offsets.Commit
-	Shared    bool // of a tier: it has records of another pipeline
+	Shared    bool // of a tier: it contains records of another pipeline
 	Sealed    bool // the commit from which the partition started was made with a checkpoint
 	Held      int  // accepted records that are not yet committed as finished
 	heldOwn   int  // those of them that this owner wrote
@@ -109,7 +109,7 @@ func From(offset int64) kgo.EpochOffset {
 	return kgo.EpochOffset{Epoch: -1, Offset: offset}
 }
 
-// Hold records an accepted record that must be processed.
+// Hold adds an accepted record that must be processed.
 func (l *Partition) Hold(offset int64, weight int) {
 	l.Held++
 	l.HeldBytes += weight
@@ -128,8 +128,7 @@ func (l *Partition) Let(offset int64, weight int) {
 	}
 }
 
-// Succeed takes over what a predecessor of the same owner knew of the partition. The predecessor's held records are
-// fetched again.
+// Succeed takes over the state of a predecessor of the same owner. The predecessor's held records are fetched again.
 func (l *Partition) Succeed(old *Partition) {
 	l.Began, l.Start, l.Shared = old.Began, old.Start, old.Shared
 	l.End, l.own, l.written = old.End, old.own, old.written+old.heldOwn
@@ -187,7 +186,7 @@ type Limits struct{ Records, Bytes int }
 
 const minHeld = 256 // records: even with many partitions each makes some progress
 
-// Full reports whether the partition holds what it may.
+// Full reports whether the partition has as many records or bytes as it may.
 func (l *Partition) Full(lim Limits) bool { return l.Held >= lim.Records || l.HeldBytes >= lim.Bytes }
 
 // Roomy reports whether a paused partition may be fetched again.

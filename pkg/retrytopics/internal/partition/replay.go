@@ -15,8 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// Replay calls f with all committed records of a memory topic in the states' partitions, but for those that a checkpoint
-// forgets.
+// Replay calls f with all committed records of a memory topic in the states' partitions, except for those that a
+// checkpoint invalidates.
 func Replay(ctx context.Context, in *instance.Instance, adm *kadm.Client, topic string, since time.Time, states map[int32]*State, f func(*State, *kgo.Record) error) error {
 	from := func(yield func(int32, int64) bool) {
 		for p, state := range states {
@@ -38,7 +38,7 @@ func Replay(ctx context.Context, in *instance.Instance, adm *kadm.Client, topic 
 	})
 }
 
-// RestoreLedgers reads what took effect within the window, after the checkpoints are read.
+// RestoreLedgers reads the events that took effect within the window, after the checkpoints are read.
 func RestoreLedgers(ctx context.Context, in *instance.Instance, adm *kadm.Client, states map[int32]*State, now time.Time) error {
 	d := in.Cfg.Dedupe
 	if !d.On() {
@@ -66,12 +66,12 @@ func rescale(ctx context.Context, in *instance.Instance, adm *kadm.Client, state
 			if ends, err = adm.ListEndOffsets(ctx, topic); err != nil {
 				return fmt.Errorf("end of %s: %w", topic, err)
 			}
-			in.Cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
+			in.Cfg.Logger.WarnContext(ctx, "versions are read from another place than before; events that took effect before are compared by their source offsets",
 				"versions", in.Cfg.Ordering.Versions.Of, "scale_before", string(state.Checkpoint.Scale), "scale", string(scale))
 		}
 		end, ok := ends.Lookup(topic, p)
 		if !ok {
-			return fmt.Errorf("the brokers do not know partition %d of %s", p, topic)
+			return fmt.Errorf("the brokers have no partition %d of %s", p, topic)
 		}
 		if end.Err != nil {
 			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, in.Denial("Describe", "topic "+topic, end.Err))

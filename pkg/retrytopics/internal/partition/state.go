@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// State is what an instance knows of one partition number, over the source and the tiers, while it owns it.
+// State is an instance's state of one partition number, over the source and the tiers, while it owns it.
 type State struct {
 	Partition int32
 	attempt.State
@@ -31,7 +31,7 @@ func ScaleOf(o *retrytopics.Ordering) statetopic.Scale {
 	return statetopic.ScaleOf(o.Versions.Of)
 }
 
-// settings returns what a partition's memory keeps.
+// settings returns the settings of a partition's memory.
 func settings(c *retrytopics.Config) memory.Settings {
 	return memory.Settings{
 		StateTopic: c.Ordering.StateTopic, LedgerTopic: c.Dedupe.LedgerTopic, Scale: ScaleOf(&c.Ordering), Window: c.Dedupe.Window, MaxKeys: c.Dedupe.MaxKeys,
@@ -78,7 +78,7 @@ func (state *State) restoreCheckpoint(value []byte) error {
 	return err
 }
 
-// Evidence adds what the partition's memory contains.
+// Evidence adds the content of the partition's memory.
 func (state *State) Evidence(commits memory.Evidence) memory.Evidence {
 	size := state.Memory.Size()
 	commits.Checkpoint = state.Checkpoint

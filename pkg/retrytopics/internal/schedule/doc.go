@@ -12,8 +12,8 @@
 //
 // It starts nothing while the engine is paused, while nothing can be committed (but for one probe at a time), and once
 // it drains. The records that met a dependency that is down wait for that dependency alone: one of them probes when its
-// time has come, and the others follow once a probe got through.
+// time has come, and the others follow once a probe succeeded.
 //
-// The package does not know what a record means: it has no offsets to commit, no transaction, no client and no memory of
-// keys. It reads no header: the caller tells when a record is due. It does not fetch, and does not pause fetching.
+// The package does not know the meaning of a record: it has no offsets to commit, no transaction, no client and no memory of
+// keys. It reads no header: the caller sets when a record is due. It does not fetch, and does not pause fetching.
 package schedule

@@ -4,23 +4,24 @@ import (
 	"slices"
 )
 
-// The tests that explore every interleaving of an engine step through a scheduler by hand: they see what may run next,
-// choose it, and go on from copies. Nothing else needs this file.
+// The tests that explore every interleaving of an engine control a scheduler step by step: they see what may run
+// next, choose it, and continue from copies. Nothing else needs this file.
 
-// State is what a scheduler holds. No task runs or is deferred for a dependency.
+// State is the content of a scheduler. No task runs or is deferred for a dependency.
 type State struct {
 	Source, Retry  []Record // runnable ones, in their order
-	Waiting, Ready []*Task  // Waiting begins with the one that is due next
+	Waiting, Ready []*Task  // Waiting begins with the task that is due next
 }
 
-// State returns what the scheduler holds.
+// State returns the content of the scheduler.
 func (s *Scheduler) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return State{slices.Clone(s.source.items()), slices.Clone(s.due.items()), slices.Clone(s.waiting), slices.Clone(s.ready)}
 }
 
-// Start starts the first runnable record that is chosen. It returns nil if none is, or if another task has its key.
+// Start starts the first runnable record for which choose returns true. It returns nil if there is none, or if
+// another task has its key.
 func (s *Scheduler) Start(chosen func(Record) bool) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +63,7 @@ func copied(q *queue[Record], task func(*Task) *Task, partition func(*Partition)
 	return n
 }
 
-// Gate is which records of a partition may start, see gate.
+// Gate describes which records of a partition may start, see gate.
 type Gate struct {
 	Started, Finished, Restored int64
 	Blocked                     []Record // by index
@@ -73,7 +74,7 @@ func (p *Partition) Gate() Gate {
 	return Gate{p.gate.started, p.gate.finished, p.gate.restored, slices.Clone(p.gate.blocked.items())}
 }
 
-// Begin makes p, whose copy it is, go on where a partition is.
+// Begin makes p, which is a copy, continue where a partition is.
 func (p *Partition) Begin(at *Partition, task func(*Task) *Task) {
 	p.gone, p.gate = at.gone, at.gate
 	p.gate.blocked = copied(&at.gate.blocked, task, func(*Partition) *Partition { return p })

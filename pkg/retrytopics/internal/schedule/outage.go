@@ -21,15 +21,15 @@ type deferral struct {
 	newest  bool // the newest of fresh probes next
 }
 
-// since is the moment a task began to wait for a dependency, as the number of probes that had got through.
+// since is the moment at which a task began to wait for a dependency, as the number of probes that had succeeded.
 type since struct {
 	dependency string
 	passes     int64
 	asked      bool // without success
 }
 
-// turn takes the task that probes next. Tasks that never failed come first, alternately the oldest and the newest: so a
-// good record probes soon, both behind many bad ones and before them. The mutex is held.
+// turn takes the task that probes next. Tasks that never failed come first, alternately the oldest and the newest: a
+// good record therefore probes soon, behind many bad ones or before them. The mutex is held.
 func (h *deferral) turn() (t *Task) {
 	switch {
 	case len(h.fresh) == 0:
@@ -79,7 +79,7 @@ func (h *deferral) later(at time.Time) {
 	}
 }
 
-// Counts reports whether a task's failure is its own and not the dependency's: other records got through since it began
+// Counts reports whether a task's failure is its own and not the dependency's: other records succeeded since it began
 // to wait.
 func (s *Scheduler) Counts(t *Task, o Outage) bool {
 	s.mu.Lock()
@@ -112,7 +112,7 @@ func (s *Scheduler) probed(t *Task, again *Outage) {
 	}
 }
 
-// probe lets one record try each dependency whose time has come. The mutex is held.
+// probe lets one record try each dependency whose probe is due. The mutex is held.
 func (s *Scheduler) probe(now time.Time) {
 	for name, h := range s.deferrals {
 		switch {

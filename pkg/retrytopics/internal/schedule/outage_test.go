@@ -99,8 +99,8 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-// S4-5: among forty records that always fail, wherever the good one stands, the good one is attempted within two
-// cooldowns for each good one before it. The failures of bad records count once others got through.
+// S4-5: among forty records that always fail, wherever the good one is, the good one is attempted within two
+// cooldowns for each good one before it. The failures of bad records count once others succeeded.
 func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	t.Parallel()
 	const cooldown, bad = 30 * time.Second, 40
@@ -121,7 +121,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				for {
 					asked := s.Next()
 					failure := Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
-					must.That(t, !s.Counts(asked, failure), "the failure of record %d counts, though nobody got through", asked.Offset)
+					must.That(t, !s.Counts(asked, failure), "the failure of record %d counts, though no other record succeeded", asked.Offset)
 					if asked.Offset == index {
 						s.Finish(asked)
 						break
@@ -129,11 +129,11 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 					s.Defer(asked, failure)
 				}
 				took := time.Since(begin)
-				expect.That(t, took <= 2*cooldown, "the good record was asked for after %v", took)
+				expect.That(t, took <= 2*cooldown, "the good record was attempted after %v", took)
 				for range bad {
 					asked := s.Next()
 					failure := Outage{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true}
-					must.That(t, s.Counts(asked, failure), "record %d failed while another one got through, and it does not count", asked.Offset)
+					must.That(t, s.Counts(asked, failure), "record %d failed while another one succeeded, and it does not count", asked.Offset)
 					asked.Down = &failure
 					s.Finish(asked)
 				}
@@ -143,7 +143,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	}
 }
 
-// A probe whose failure counts frees no record: the dependency is as closed as before.
+// A probe whose failure counts releases no record: the dependency is as unavailable as before.
 func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 		s.Finish(probe)
 		next := s.Next()
 		took := time.Since(began)
-		expect.That(t, took == time.Minute && next != probe, "the next one was asked for after %v", took)
+		expect.That(t, took == time.Minute && next != probe, "the next one was attempted after %v", took)
 		s.Finish(next)
 		s.Finish(s.Next())
 	})
@@ -178,7 +178,7 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 	}{
 		{4000, 2 * paceTarget, 2000},
 		{4000, paceTarget / 2, 8000},
-		{4000, time.Hour, minPace}, // a broker that stood still does not make the next transactions tiny
+		{4000, time.Hour, minPace}, // a slow broker does not make the next transactions tiny
 		{3, 20 * time.Millisecond, minPace},
 		{0, 0, minPace},
 		{5000, 0, 5000 * int(paceTarget/time.Millisecond)},
@@ -187,13 +187,13 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 	}
 }
 
-// Workers that are far ahead of the commits take the processors from them. Due records start anyway.
+// Workers that are far ahead of the commits leave too little processor time for them. Due records start anyway.
 func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
 	t.Parallel()
 	for name, goOn := range map[string]func(*Scheduler, *Partition){
-		"a transaction takes them": func(s *Scheduler, _ *Partition) { s.Harvest() },
-		"a faster pace":            func(s *Scheduler, _ *Partition) { s.Pace(minPace, paceTarget) },
-		"their partition is gone":  func(s *Scheduler, finished *Partition) { s.Drop([]*Partition{finished}) },
+		"a transaction takes them":   func(s *Scheduler, _ *Partition) { s.Harvest() },
+		"a faster pace":              func(s *Scheduler, _ *Partition) { s.Pace(minPace, paceTarget) },
+		"their partition is revoked": func(s *Scheduler, finished *Partition) { s.Drop([]*Partition{finished}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 					s.Finish(s.Next())
 					synctest.Wait()
 					ripe, some := s.Pending()
-					must.That(t, told == n && ripe == (n == 1) && some, "after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
+					must.That(t, told == n && ripe == (n == 1) && some, "after %d results the committer was notified %d times, ripe %t", n+1, told, ripe)
 				}
 				var got []*Task
 				go func() {
@@ -225,7 +225,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 				must.That(t, len(got) == 1 && got[0] == due, "started %d tasks, want the one that is due", len(got))
 				goOn(s, finished)
 				synctest.Wait()
-				must.That(t, len(got) == 2 && got[1].Offset == 2, "started %d tasks, want the source to go on", len(got))
+				must.That(t, len(got) == 2 && got[1].Offset == 2, "started %d tasks, want the source to continue", len(got))
 			})
 		})
 	}

@@ -22,8 +22,8 @@ type Partition struct {
 }
 
 // NewPartition returns a partition whose handlers run within a context. Partitions of one number share their keys, so
-// sibling is one of them that exists already, or nil for the first. task makes the task of a record that was added
-// without one. It is called with the scheduler's mutex held.
+// sibling is an existing one of them, or nil for the first. task makes the task of a record that was added without
+// one. It is called with the scheduler's mutex held.
 func NewPartition(ctx context.Context, tier int, sibling *Partition, task func(Record) *Task) *Partition {
 	p := &Partition{Tier: tier, make: task}
 	p.Context, p.cancel = context.WithCancel(ctx)

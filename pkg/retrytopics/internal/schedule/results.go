@@ -10,8 +10,8 @@ const (
 	// paceTarget is how long a transaction should take. Results that finish meanwhile wait for the next one, so half of
 	// the results are committed within about twice this time: 38 ms keep that below the 80 ms that bench/engine aims at.
 	paceTarget = 38 * time.Millisecond
-	// minPace is the least number of results per transaction, however long the last one took: a small transaction tells
-	// little.
+	// minPace is the least number of results per transaction, however long the last one took: a small transaction is
+	// a poor measurement.
 	minPace = 1000
 )
 
@@ -74,7 +74,7 @@ func (s *Scheduler) release(t *Task) {
 	}
 }
 
-// full reports whether results should not wait for others. The mutex is held.
+// full reports whether results should not wait for more. The mutex is held.
 func (s *Scheduler) full() bool { return len(s.ready) >= s.most || s.readyBytes >= s.readyMax }
 
 // Harvest returns all finished tasks, which then belong to the caller.
@@ -96,7 +96,7 @@ func (s *Scheduler) Pending() (ripe, some bool) {
 	return some && (s.full() || time.Since(s.readyAt) >= s.cfg.Linger), some
 }
 
-// ReadySince returns the time since which finished tasks wait for their transaction; zero if none does.
+// ReadySince returns the time since which finished tasks have waited for their transaction; zero if there are none.
 func (s *Scheduler) ReadySince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,13 +106,13 @@ func (s *Scheduler) ReadySince() time.Time {
 	return s.readyAt
 }
 
-// Stats is a snapshot of what waits.
+// Stats is a snapshot of the waiting tasks.
 type Stats struct {
 	Deferred []Deferred // by dependency
 	Tiers    []Tier     // by index of the retry topic
 }
 
-// Deferred is what waits for a dependency that is down.
+// Deferred counts the tasks that wait for an unavailable dependency.
 type Deferred struct {
 	Dependency string
 	Records    int64
@@ -153,7 +153,7 @@ func earliest(known, t time.Time) time.Time {
 	return known
 }
 
-// deferred returns what waits for dependencies. The mutex is held.
+// deferred returns the tasks that wait for dependencies. The mutex is held.
 func (s *Scheduler) deferred() []Deferred {
 	var all []Deferred
 	for name, h := range s.deferrals {

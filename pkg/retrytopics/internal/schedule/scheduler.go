@@ -28,11 +28,11 @@ type Scheduler struct {
 	timer   *time.Timer // surfaces; nil in a copy
 
 	deferrals map[string]*deferral // by dependency
-	passes    map[string]int64     // by dependency: probes that got through
+	passes    map[string]int64     // by dependency: probes that succeeded
 
 	ready                []*Task // finished, not yet in a transaction
 	readyBytes, readyMax int     // of their results
-	most                 int     // with so many of them, only tasks of the retry topics are started; see pace
+	most                 int     // with that many of them, only tasks of the retry topics are started; see pace
 	readyAt              time.Time
 	flush                *time.Timer // calls Ripe once results have waited; nil in a copy
 
@@ -43,12 +43,12 @@ type Scheduler struct {
 	closed      bool
 }
 
-// Config is what a scheduler is made for.
+// Config configures a scheduler.
 type Config struct {
 	Now        func() time.Time // the clock by which tasks wake
 	Linger     time.Duration    // how long results wait for others
 	Unfinished int64            // most unfinished records of a partition among its started ones; see gate
-	HeldBytes  int              // what the engine may hold: an eighth in running tasks, a quarter in results
+	HeldBytes  int              // the engine's byte limit: an eighth for running tasks, a quarter for results
 	Ripe       func()           // called when results should be committed, and when a pause ends
 	Late       func(*Task)      // receives a task that ended after its partition was dropped, or after Close; the mutex is held
 }
@@ -108,7 +108,7 @@ func (s *Scheduler) queueOf(p *Partition) *queue[Record] {
 	return &s.due
 }
 
-// Surface enqueues the tasks that have become due, and lets dependencies be probed. A scheduler calls it by itself.
+// Surface enqueues the tasks that have become due, and lets dependencies be probed. A scheduler calls it on its own.
 func (s *Scheduler) Surface() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

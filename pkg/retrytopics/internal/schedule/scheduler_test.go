@@ -58,7 +58,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	s.Add(given(keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")))
 	first := s.Next()
 	second := s.Next()
-	must.That(t, first.Offset == 0 && second.Offset == 2, "ran offsets %d and %d side by side, want 0 and 2", first.Offset, second.Offset)
+	must.That(t, first.Offset == 0 && second.Offset == 2, "ran offsets %d and %d concurrently, want 0 and 2", first.Offset, second.Offset)
 	s.Finish(first)
 	expect.Equal(t, s.Next().Offset, 1, "then offset")
 }
@@ -103,7 +103,7 @@ func TestSchedulerDropForgetsAllOfAPartitionThatIsGone(t *testing.T) {
 		s.Add(given(keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept))
 		running := s.Next()
 		s.Drop([]*Partition{gone})
-		expect.That(t, gone.Context.Err() != nil && stays.Context.Err() == nil, "the handlers of the wrong partition were told to end")
+		expect.That(t, gone.Context.Err() != nil && stays.Context.Err() == nil, "the contexts of the handlers of the wrong partition were cancelled")
 		again := keyed(partitionOf(t, Source), 0, "a")
 		s.Add(given(again))
 		got := s.Next()

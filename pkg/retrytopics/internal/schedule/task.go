@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Task is what the scheduler knows of one record that will be attempted. The caller's task embeds it. The exported fields
+// Task is a record that will be attempted, as the scheduler sees it. The caller's task embeds it. The exported fields
 // are the caller's to set.
 type Task struct {
 	Partition *Partition
@@ -23,7 +23,7 @@ type Task struct {
 
 	// The worker sets these before it gives the task back.
 	Down        *Outage // of an attempt that counts although it met an outage; nil otherwise
-	ResultBytes int     // of what the attempt will produce
+	ResultBytes int     // of the records that the attempt will produce
 
 	behind *Task  // the task that waits for this one, with the same key
 	hasKey bool   // no other task of its key runs; see takeKey
@@ -58,7 +58,7 @@ type Record struct {
 	Partition *Partition
 	Raw       *kgo.Record // of a record without a task; nil if a former owner has finished it
 	Index     int64       // among the accepted records of the partition, from 0
-	Restored  int64       // runs of a former owner that the partition had not fetched again when it accepted this
+	Restored  int64       // runs of a former owner that the partition had not fetched again when it accepted this record
 }
 
 // task returns the record's task, which its partition makes now if there is none. The mutex is held.

@@ -68,7 +68,7 @@ func (c *Cluster) extent(ctx context.Context, adm *kadm.Client, topic string, si
 		from.Offset = max(from.Offset, offset)
 		to, ok := ends.Lookup(topic, p)
 		if !ok {
-			return nil, nil, fmt.Errorf("the brokers do not know partition %d of %s", p, topic)
+			return nil, nil, fmt.Errorf("the brokers have no partition %d of %s", p, topic)
 		}
 		if err := errors.Join(from.Err, to.Err); err != nil {
 			return nil, nil, fmt.Errorf("partition %d of %s cannot be read: %w", p, topic, c.Denial("Describe", "topic "+topic, err))
