@@ -20,7 +20,7 @@ const (
 // Rules set which order is kept.
 type Rules struct {
 	Mode    Mode
-	HoldKey bool // Strict: a dead letter holds its key until it has been replayed and is finished
+	HoldKey bool // Strict: a dead letter blocks its key until it has been replayed and is finished
 }
 
 // Record has the properties of a record that decide the order of its key.

@@ -21,7 +21,7 @@ func ReadLimits(ctx context.Context, client *kgo.Client, topics ...string) (*Top
 	}
 	for _, topic := range topics {
 		if _, ok := told.Bytes[topic]; !ok {
-			return nil, fmt.Errorf("the settings of topic %s cannot be read: is it there, and may they be described (DescribeConfigs)?", topic)
+			return nil, fmt.Errorf("the settings of topic %s cannot be read: does it exist, and may this client describe it (DescribeConfigs)?", topic)
 		}
 	}
 	return &TopicLimits{kafka.NewLimits(told, topics)}, nil

@@ -34,13 +34,13 @@ const (
 // OnDeadLetters lists every choice.
 func OnDeadLetters() []OnDeadLetter { return []OnDeadLetter{OnDeadLetterContinue, OnDeadLetterHoldKey} }
 
-// Ordering sets the order that an engine keeps, and the topic in which it keeps the state for it.
+// Ordering sets the order that an engine keeps, and the topic in which it stores the state for it.
 type Ordering struct {
 	Mode         Order        // Defaults to OrderLatestWins.
 	OnDeadLetter OnDeadLetter // of OrderStrict. Defaults to OnDeadLetterContinue.
-	// StateTopic is a compacted topic with as many partitions as the source. It also has the checkpoints, from which the
-	// engine goes on if the group's commits have expired. With OrderNone it may be missing; then nothing replaces
-	// expired commits. Defaults to <Source>.state.
+	// StateTopic is a compacted topic with as many partitions as the source. It also has the checkpoints, from which
+	// the engine continues if the group's commits have expired. With OrderNone it may be missing; then nothing
+	// replaces expired commits. Defaults to <Source>.state.
 	StateTopic string
 	// Versioned means that the handler sets Result.Version for every record that is not a tombstone; a record without
 	// one is then not compared. Otherwise the source offset is the version.

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// FailedPart is a part of a record that failed by itself while others did not.
+// FailedPart is a part of a record that failed on its own while others did not.
 type FailedPart struct {
 	Part     header.Part
 	Identity Identity

@@ -21,9 +21,9 @@ type Record struct {
 	Headers   []kgo.RecordHeader // the producer's own, without control headers
 	Timestamp time.Time          // of the record in the source topic
 	Attempt   int                // number of this attempt, from 1
-	Control   *header.Control    // the parsed control headers; never nil in a record that an engine made
+	Control   *header.Control    // the parsed control headers; never nil in a record that an engine created
 	Seen      int                // the handler's own note: a repeated attempt that did not count finds it unchanged
-	Context   RecordContext      // answers Judge, Version, Fits and FailsWhole; nil in a record that no engine made
+	Context   RecordContext      // answers Judge, Version, Fits and FailsWhole; nil in a record that no engine created
 	Limits    *TopicLimits       // of the topics of outputs, in a record that no engine made; nil if they are unknown
 }
 
@@ -36,8 +36,8 @@ type RecordContext interface {
 	FailsWhole(failed []FailedPart) bool
 }
 
-// Identity is what a handler knows about the content of a record. The engine copies it into headers and events, whether
-// the attempt succeeds or not.
+// Identity identifies the content of a record. The engine copies it into headers and events, whether the attempt
+// succeeds or not.
 type Identity struct {
 	FeatureID   string // text ID of the feature
 	ContentHash string // "sha256:<hex>"
@@ -61,8 +61,8 @@ type Result struct {
 	// of a record share its identity; an output that sets header.KeyFeatureID, header.KeyContentHash or header.KeyPart
 	// keeps them.
 	Outputs []*kgo.Record
-	// Failed are the parts of the record that failed by themselves, by ascending index; Outputs are those of the other
-	// parts. A transient failure is retried for that part alone; a permanent one becomes a dead letter of its own. Needs
+	// Failed has the parts of the record that failed, by ascending index; Outputs are those of the other parts. A
+	// transient failure is retried for that part alone; a permanent one becomes a dead letter of its own. Needs
 	// Parts.
 	Failed []FailedPart
 	// Parts is the number of parts in this attempt: all of them, or those in Control.Remaining. Each has at most one
@@ -77,8 +77,8 @@ type Result struct {
 	Note string
 	// Version orders the events of one key, greater is newer; nil if the source offset does. See Ordering and Dedupe.
 	Version *int64
-	// Delete means that the event deletes what its key stands for although its value is not null, such as a change event
-	// of a database. Like a tombstone, which needs no mark, it is newer than every earlier event of its key.
+	// Delete means that the event deletes the object of its key although its value is not null, such as a change
+	// event of a database. Like a tombstone, which needs no mark, it is newer than every earlier event of its key.
 	Delete bool
 }
 
@@ -96,10 +96,10 @@ type Event struct {
 	Identity     Identity
 	Decision     policy.Decision
 	Failure      *classify.Failure // nil if the attempt succeeded or none was made
-	Destination  string            // topic that holds the record or its output now; empty if it was closed
+	Destination  string            // topic that now contains the record or its output; empty if it was closed
 	DeadLetterID string            // ID of the dead letter, if there is one: new, or the replayed one
 	Note         string
-	Part         header.Part   // the part of the record it is about; zero for the whole record
+	Part         header.Part   // the part of the record that the event is about; zero for the whole record
 	Dead         []*Event      // of the whole record: each part that this attempt made a dead letter of its own
 	Parts        PartCounts    // of the whole record: the outcomes of its parts
 	At           time.Time     // when the attempt ended
@@ -129,9 +129,10 @@ func (r *Record) Version(number *int64, deletes bool) (v header.Version, ok bool
 	return r.Context.Version(number, deletes)
 }
 
-// Fits returns an error if a topic does not accept its output, as far as the cluster has told the topic's limits. Its
-// code is output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects of its
-// own calls Fits before them: the engine refuses an output that does not fit, and the record becomes a dead letter.
+// Fits returns an error if a topic does not accept its output, as far as the cluster has reported the topic's limits.
+// Its code is output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects
+// of its own calls Fits before them: the engine refuses an output that does not fit, and the record becomes a dead
+// letter.
 func (r *Record) Fits(outputs ...*kgo.Record) error {
 	switch {
 	case r.Context != nil:

@@ -9,8 +9,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Doubt is why the engine does not believe the control headers of a source record. It is a closed list (see Doubts).
-// Everybody who may write to the source can write such headers, so they count only if Origin.Proven vouches for them.
+// Doubt is the reason why the engine does not trust the control headers of a source record. It is a closed list (see
+// Doubts). Everybody who may write to the source can write such headers, so they count only if Origin.Proven confirms
+// them.
 type Doubt string
 
 // The doubts.
@@ -37,14 +38,14 @@ type DoubtError struct {
 // Error returns the reason.
 func (e *DoubtError) Error() string { return e.Reason }
 
-// Unproven is the default of Origin.Proven. It vouches for no record, so no replay is believed.
+// Unproven is the default of Origin.Proven. It confirms no record, so no replay is trusted.
 func Unproven(*kgo.Record) error {
-	return &DoubtError{DoubtMissing, "this pipeline has no key that proves replays, so it believes none"}
+	return &DoubtError{DoubtMissing, "this pipeline has no key that proves replays, so it trusts none"}
 }
 
-// TrustProducers is an Origin.Proven that vouches for every record. It is for source topics that only trusted software
+// TrustProducers is an Origin.Proven that confirms every record. It is for source topics that only trusted software
 // may write to: anyone who writes there can close dead letters and force old versions. An impossible position is not
-// believed even then.
+// trusted even then.
 func TrustProducers(*kgo.Record) error { return nil }
 
 // claimsReplay reports whether a record claims to be a replay. Other control headers claim nothing: outputs of another
@@ -68,11 +69,11 @@ func precedes(claimed, at header.Position, keyed, recreated bool) bool {
 	return claimed.Offset < at.Offset
 }
 
-// Believed keeps what the replayer says about a record that it put back into the source topic, if it is proven. It
-// drops every other control header there, and the record counts as new. A record whose claimed position cannot be its
-// first one (the topic was mirrored) also counts as new, but still finishes its dead letter. Another pipeline's dead
-// letter is not finished. A replay that may overwrite newer data is ordered by its position in the source, which
-// therefore goes with it through the tiers. today is the current generation of the source topic.
+// Believed keeps the replay headers of a record that the replayer reinjected into the source topic, if they are
+// proven. It drops every other control header there, and the record counts as new. A record whose claimed position
+// cannot be its first one (the topic was mirrored) also counts as new, but still finishes its dead letter. Another
+// pipeline's dead letter is not finished. A replay that may overwrite newer data is ordered by its position in the
+// source, which therefore stays with it in the tiers. today is the current generation of the source topic.
 func Believed(c header.Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError) {
 	kept = header.Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}

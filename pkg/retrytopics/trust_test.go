@@ -54,7 +54,7 @@ func FuzzParseCommit(f *testing.F) {
 	})
 }
 
-// S0-8, S4-6: of the claims of a source record, only those that are proven and possible are believed.
+// S0-8, S4-6: of the claims of a source record, only those that are proven and possible are trusted.
 func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 	t.Parallel()
 	const replay = "dead-letter-id=3-5-aabbccdd replay-id=r1 replay-count=2 content-hash=sha256:00 source-timestamp=2026-07-01T12:00:00.000Z "

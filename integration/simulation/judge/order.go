@@ -109,7 +109,7 @@ func (k *keyHistory) strictReplay(s *step, v version, lifted bool) {
 	k.holds(s)
 }
 
-// holds records that a dead letter holds its key.
+// holds records that a dead letter blocks its key.
 func (k *keyHistory) holds(s *step) {
 	if s.Decision == "dead_lettered" && k.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey {
 		k.held = s

@@ -46,7 +46,7 @@ func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 	return -1, left
 }
 
-// keysHeld reports whether a dead letter holds its key.
+// keysHeld reports whether a dead letter blocks its key.
 func (w *World) keysHeld() bool {
 	return w.Plan.Engine.Order == retrytopics.OrderStrict && w.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey
 }

@@ -61,8 +61,8 @@ func (p Policy) after(f classify.Failure, tried Tried, tiers []Tier, uniform fun
 	}
 }
 
-// Surface decides about a record that surfaces in a tier. If its due time has come, ok is true and it runs. Otherwise it
-// waits on, in the shortest tier that reaches the rest of its delay. Parking is not an attempt.
+// Surface decides about a record that surfaces in a tier. If its due time has come, ok is true and it runs. Otherwise
+// it continues to wait, in the shortest tier that covers the rest of its delay. Parking is not an attempt.
 func Surface(tiers []Tier, due, now time.Time) (d Decision, ok bool) {
 	if !now.Before(due) {
 		return Decision{}, true

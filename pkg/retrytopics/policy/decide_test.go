@@ -42,7 +42,7 @@ func TestDecide(t *testing.T) {
 		{"C-2 more attempts than tiers stay in the last", noJitter, 4, transient(0), Decision{Outcome: OutcomeRetried, Reason: ReasonTransient, Tier: 2}, time.Minute},
 		{"S1-1 the fifth attempt is the last", noJitter, 5, transient(0), Decision{Outcome: OutcomeDeadLettered, Reason: ReasonExhausted}, 0},
 		{"S1-1 jitter is added", Policy{}, 1, transient(0), Decision{Outcome: OutcomeRetried, Reason: ReasonTransient, Tier: 0}, 2500 * time.Millisecond},
-		{"S1-6 Retry-After overrides the delay, in the shortest tier that reaches it", noJitter, 1, transient(5 * time.Second), Decision{Outcome: OutcomeRetried, Reason: ReasonRetryAfter, Tier: 1}, 5 * time.Second},
+		{"S1-6 Retry-After overrides the delay, in the shortest tier that is long enough", noJitter, 1, transient(5 * time.Second), Decision{Outcome: OutcomeRetried, Reason: ReasonRetryAfter, Tier: 1}, 5 * time.Second},
 		{"S1-6 Retry-After shorter than every tier", noJitter, 3, transient(time.Second), Decision{Outcome: OutcomeRetried, Reason: ReasonRetryAfter, Tier: 0}, time.Second},
 		{"S1-6 Retry-After beyond the longest tier waits there", noJitter, 1, transient(5 * time.Minute), Decision{Outcome: OutcomeRetried, Reason: ReasonRetryAfter, Tier: 2}, 5 * time.Minute},
 		{"S1-6 an absurd Retry-After is cut", noJitter, 1, transient(1000 * time.Hour), Decision{Outcome: OutcomeRetried, Reason: ReasonRetryAfterCapped, Tier: 2}, time.Hour},
@@ -83,8 +83,8 @@ func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 
 const draws = 20000
 
-// notUniform says what keeps a sample from being uniform in [0, 1), or "". The thresholds are those of an error of 1 in
-// 1000 each: Kolmogorov-Smirnov 1.95/√n, chi-square with 19 degrees of freedom 43.82, the mean 3.29 standard errors.
+// notUniform returns why a sample is not uniform in [0, 1), or "". The thresholds are those of an error of 1 in 1000
+// each: Kolmogorov-Smirnov 1.95/√n, chi-square with 19 degrees of freedom 43.82, the mean 3.29 standard errors.
 func notUniform(sample []float64) string {
 	n := float64(len(sample))
 	sorted := slices.Sorted(slices.Values(sample))
@@ -112,8 +112,8 @@ func notUniform(sample []float64) string {
 	return ""
 }
 
-// TestDistribution_S4_4 draws from every strategy and brings each delay back to where it lies in the range that the
-// strategy's definition gives; the places must be uniform.
+// TestDistribution_S4_4 draws from every strategy and converts each delay to its place in the range that the strategy
+// defines; the places must be uniform.
 func TestDistribution_S4_4(t *testing.T) {
 	t.Parallel()
 	const base, ceiling = time.Second, 40 * time.Second
@@ -166,7 +166,7 @@ func TestDistribution_S4_4_decorrelated_jitter_at_the_cap(t *testing.T) {
 	expect.That(t, math.Abs(capped/draws-share) <= deviation, "%v of the delays are at the cap, want %v within %v", capped/draws, share, deviation)
 }
 
-// Whatever the policy, no due time lies before what the strategy allows, and the tier reaches it or is the last.
+// Whatever the policy, no due time lies before the strategy's shortest delay, and the tier covers it or is the last.
 func FuzzDecide_S4_4_neverEarly(f *testing.F) {
 	f.Add(uint8(0), uint8(1), int64(2e9), int64(60e9), 2.0, int64(0), int64(0), 0.5)
 	f.Add(uint8(5), uint8(9), int64(1), int64(1<<62), 3.5, int64(1<<62), int64(5e9), 0.999999)
@@ -177,7 +177,7 @@ func FuzzDecide_S4_4_neverEarly(f *testing.F) {
 		}
 		policies := Policies{ByCategory: map[classify.Category]Policy{classify.CategoryTimeout: policy}}
 		if policies.Faults() != nil || !(u >= 0 && u < 1) || ceiling > int64(1<<60) {
-			return // no policy that an engine would take
+			return // not a policy that an engine would accept
 		}
 		failure := transient(time.Duration(after))
 		failure.Category = classify.CategoryTimeout

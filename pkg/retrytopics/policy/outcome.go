@@ -7,7 +7,7 @@ type Outcome string
 const (
 	OutcomeDelivered    Outcome = "delivered"     // the handler's outputs are produced; the record is finished
 	OutcomeRetried      Outcome = "retried"       // the record waits in a tier for its next attempt
-	OutcomeParked       Outcome = "parked"        // the record surfaced before its due time and waits on; no attempt was made
+	OutcomeParked       Outcome = "parked"        // the record surfaced before its due time and continues to wait; no attempt was made
 	OutcomeDeadLettered Outcome = "dead_lettered" // the record is in the DLQ; it is finished
 	OutcomeDuplicate    Outcome = "duplicate"     // closed by the handler: the same content took effect before
 	OutcomeSuperseded   Outcome = "superseded"    // closed by the handler: a newer version took effect before
@@ -47,15 +47,15 @@ const (
 	ReasonRetryAfterCapped Reason = "retry_after_capped"
 	ReasonNotDue           Reason = "not_due"            // parked: the due time lies beyond the tier's delay
 	ReasonBehind           Reason = "behind_predecessor" // parked: an earlier record of the key waits
-	ReasonKeyHeld          Reason = "key_held"           // parked: a dead letter of the key holds it
+	ReasonKeyHeld          Reason = "key_held"           // parked: a dead letter of the key blocks it
 	ReasonOvertaken        Reason = "overtaken"          // closed: equal to, or older than, the last effective event of its key
 	ReasonForced           Reason = "forced_over_newer"  // delivered: an operator put it back over a newer event
 	ReasonExhausted        Reason = "retries_exhausted"
 	ReasonPermanent        Reason = "permanent_failure" // the failure is permanent
 	ReasonRow              Reason = "row_failure"       // this record is bad
 	ReasonFitsNoTier       Reason = "fits_no_tier"      // the failure is transient, but no tier accepts the record
-	ReasonPartialFailure   Reason = "parts_dead"        // every part of the record is finished, and some are dead letters of their own
-	ReasonManyParts        Reason = "too_many_parts"    // more parts failed than can be dead letters of their own
+	ReasonPartialFailure   Reason = "parts_dead"        // every part of the record is finished, and some are separate dead letters
+	ReasonManyParts        Reason = "too_many_parts"    // more parts failed than can be separate dead letters
 )
 
 // Reasons lists every reason.

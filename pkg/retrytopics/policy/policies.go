@@ -20,8 +20,8 @@ type Policies struct {
 }
 
 // once is the number of attempts for failures of the categories io and memory: they are retried once, and then need a
-// person (S3-3, S4-3). To stop everything else meanwhile, call Engine.Pause from Hooks.OnFailure, whose event says that
-// the attempts are used up.
+// person (S3-3, S4-3). To stop everything else meanwhile, call Engine.Pause from Hooks.OnFailure, whose event reports
+// that the attempts are used up.
 const once = 2
 
 // For returns the complete policy of a category: no field is zero.
@@ -54,7 +54,7 @@ func (p Policies) Faults() error {
 	faults := p.Default.WithDefaults().faults("policy")
 	for _, c := range slices.Sorted(maps.Keys(p.ByCategory)) {
 		if !c.Retried() {
-			faults = append(faults, fmt.Errorf("policy of category %s: failures of it are never tried again; only %v may have a policy", c, classify.RetriedCategories()))
+			faults = append(faults, fmt.Errorf("policy of category %s: its failures are never retried; only %v may have a policy", c, classify.RetriedCategories()))
 			continue
 		}
 		faults = append(faults, p.For(c).faults("policy of category "+string(c))...)

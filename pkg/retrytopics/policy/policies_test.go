@@ -36,7 +36,7 @@ func TestDecide_S3_3_the_category_chooses(t *testing.T) {
 		{"no policy of its own", failing(classify.CategoryServer), 1, 2 * time.Second, 0},
 		{"no policy of its own, last attempt", failing(classify.CategoryServer), 5, 0, 0},
 		{"no category at all", failing(""), 2, 8 * time.Second, 1},
-		{"timeout waits in the shortest tier that reaches it", failing(classify.CategoryTimeout), 1, 5 * time.Second, 1},
+		{"timeout waits in the shortest tier that is long enough", failing(classify.CategoryTimeout), 1, 5 * time.Second, 1},
 		{"timeout has fewer attempts", failing(classify.CategoryTimeout), 4, 0, 0},
 		{"network inherits the cap", failing(classify.CategoryNetwork), 3, time.Minute, 2},
 		{"network inherits the attempts", failing(classify.CategoryNetwork), 5, 0, 0},
@@ -58,7 +58,8 @@ func TestDecide_S3_3_the_category_chooses(t *testing.T) {
 	}
 }
 
-// What the other side asked for holds for every strategy, and what failed together is still spread a little.
+// A delay that the other side asked for applies with every strategy, and records that failed together are still
+// spread a little.
 func TestDecide_S1_6_retryAfter_in_every_strategy(t *testing.T) {
 	t.Parallel()
 	for _, s := range Strategies() {
@@ -78,8 +79,8 @@ func TestPolicies_Faults(t *testing.T) {
 	}{
 		"good": {Policies{ByCategory: map[classify.Category]Policy{classify.CategoryIO: {Spread: -1}}}, ""},
 		"S3-6 retrying validation failures": {Policies{ByCategory: map[classify.Category]Policy{classify.CategoryValidation: {}}},
-			"policy of category validation: failures of it are never tried again"},
-		"no such category":      {Policies{ByCategory: map[classify.Category]Policy{"weather": {}}}, "policy of category weather: failures"},
+			"policy of category validation: its failures are never retried"},
+		"no such category":      {Policies{ByCategory: map[classify.Category]Policy{"weather": {}}}, "policy of category weather: its failures"},
 		"cap below the base":    {Policies{ByCategory: map[classify.Category]Policy{classify.CategoryIO: {MaxDelay: time.Second}}}, "policy of category io: MaxDelay 1s is less than BaseDelay 2s"},
 		"a spread beyond all":   {Policies{Default: Policy{Spread: 1.5}}, "Spread is 1.5"},
 		"no such strategy":      {Policies{Default: Policy{Strategy: "linear"}}, `Strategy "linear" is none of`},
@@ -102,7 +103,7 @@ func TestPolicies_S4_4_strategies_are_closed(t *testing.T) {
 	}
 }
 
-// TestPresets_S2_10 holds the figures of the presets to what docs/errors.md says of them.
+// TestPresets_S2_10 compares the figures of the presets with docs/errors.md.
 func TestPresets_S2_10(t *testing.T) {
 	t.Parallel()
 	figures := map[Preset]string{}

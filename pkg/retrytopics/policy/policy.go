@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Tier is one delay topic.
+// Tier is one retry topic.
 type Tier struct {
 	Topic string
 	Delay time.Duration // how long a record waits there at least, unless its due time is earlier

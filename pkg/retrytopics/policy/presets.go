@@ -3,7 +3,7 @@ package policy
 import "time"
 
 // Preset names a policy that suits a kind of provider (S2-10). Its figures come from the source documents. Where a
-// document gives a range or only says "longer", the choice is ours, and a comment says so.
+// document has a range or only "longer", the choice is this project's, and a comment notes it.
 type Preset string
 
 // The presets.
@@ -25,7 +25,8 @@ func Presets() []Preset {
 func (p Preset) Policy() Policy {
 	switch p {
 	case PresetWFS:
-		// S2: six retries in the document's WFS task, "longer ceilings" for WFS (twice the usual one is ours).
+		// S2: six retries in the document's WFS task, "longer ceilings" for WFS (this project chose twice the usual
+		// one).
 		return Policy{MaxAttempts: 7, Strategy: StrategyExponential, BaseDelay: 2 * time.Second, MaxDelay: 120 * time.Second, Multiplier: 2, Jitter: time.Second}
 	case PresetTiles:
 		// S3, patterns 1 and 2: base 0.5 s, cap 30 s, five attempts, full jitter where many call at once.

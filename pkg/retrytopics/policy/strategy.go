@@ -13,7 +13,7 @@ const (
 	// StrategyTiers waits the delay of tier n after attempt n failed, and that of the last tier if there are more
 	// attempts than tiers.
 	StrategyTiers Strategy = "tiers"
-	// StrategyFixed waits BaseDelay every time. (S4 calls "fixed" what is StrategyExponential without jitter.)
+	// StrategyFixed waits BaseDelay every time. (S4 calls StrategyExponential without jitter "fixed".)
 	StrategyFixed Strategy = "fixed"
 	// StrategyExponential waits step (S2-1).
 	StrategyExponential Strategy = "exponential"
@@ -36,7 +36,7 @@ func Strategies() []Strategy {
 	}
 }
 
-// draws reports whether the strategy draws its delays itself. Nothing is then added to them.
+// draws reports whether the strategy's delays are random. Nothing is then added to them.
 func (s Strategy) draws() bool {
 	return s == StrategyEqualJitter || s == StrategyFullJitter || s == StrategyDecorrelatedJitter || s == StrategyProportionalJitter
 }

@@ -28,8 +28,9 @@ func (id TopicID) Differs(other TopicID) bool {
 	return id != TopicID{} && other != TopicID{} && id != other
 }
 
-// Checkpoint records what the memory of one partition belongs to. Every transaction that commits positions of the partition writes it to the
-// state topic, under one key and in the partition of the same number. When the group's own commits are gone, it still has the positions.
+// Checkpoint records the topics and the group to which the memory of one partition belongs. Every transaction that
+// commits positions of the partition writes it to the state topic, under one key and in the partition of the same
+// number. When the group's own commits have expired, it still has the positions.
 type Checkpoint struct {
 	Group      string
 	Source     string // name of the source topic; its ID is in Positions

@@ -6,9 +6,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// The state topic has three kinds of records, told apart by their keys: a partition's checkpoint under checkpointKey, the newest version of a
-// record key under versionKey and the hash of that key, and the order of a record key under the key itself. A producer chooses record keys, so
-// a record key that begins with checkpointKey is escaped by it.
+// The state topic has three kinds of records, distinguished by their keys: a partition's checkpoint under
+// checkpointKey, the newest version of a record key under versionKey and the hash of that key, and the order of a
+// record key under the key itself. A producer chooses record keys, so a record key that begins with checkpointKey is
+// escaped by it.
 const (
 	checkpointKey = "\x00switchback-checkpoint\x00"
 	versionKey    = checkpointKey + "v"

@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Latest is what is remembered of the effective events of a key.
+// Latest summarizes the effective events of a key.
 type Latest struct {
 	Version header.Version // of the newest event
 	Deleted int64          // source offset after the newest delete; 0 if there was none
@@ -16,7 +16,7 @@ type Latest struct {
 // event of its key, even one with a greater number.
 func (n Latest) Outdates(v header.Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
 
-// After returns what is remembered once an event of a version took effect. It never becomes older.
+// After returns the summary after an event of a version took effect. It never becomes older.
 func (n Latest) After(v header.Version, deletes bool) Latest {
 	if n.Version.Less(v) {
 		n.Version = v
@@ -27,7 +27,7 @@ func (n Latest) After(v header.Version, deletes bool) Latest {
 	return n
 }
 
-// Join combines what two places remember of a key.
+// Join combines the summaries of a key from two places.
 func (n Latest) Join(m Latest) Latest {
 	if n.Version.Less(m.Version) {
 		n.Version = m.Version
@@ -36,8 +36,8 @@ func (n Latest) Join(m Latest) Latest {
 	return n
 }
 
-// On converts to another scale. Numbers of two scales do not compare: everything in the source up to the newest event
-// counts as older, and everything after it as newer.
+// On converts the summary to another scale. Numbers of two scales do not compare: everything in the source up to the
+// newest event counts as older, and everything after it as newer.
 func (n Latest) On(from, to Scale) Latest {
 	if !from.Differs(to) {
 		return n

@@ -71,7 +71,7 @@ func DecodeOrder(value []byte, scale Scale) (keyorder.State, error) {
 		return keyorder.State{}, errors.New("state record: a number is out of range")
 	}
 	if _, ok := header.ParseRanges(string(w.Parts), header.MaxParts); w.Parts != "" && !ok {
-		return keyorder.State{}, errors.New("state record: held_parts are no ascending numbers")
+		return keyorder.State{}, errors.New("state record: held_parts are not ascending numbers")
 	}
 	st := keyorder.State{HeldParts: w.Parts, HeldRemaining: w.Remaining, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
 	if w.Due != "" {

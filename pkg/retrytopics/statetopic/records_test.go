@@ -71,7 +71,7 @@ func TestCheckpoint_S4_14_refuses(t *testing.T) {
 	}
 }
 
-// A producer may use any key, the checkpoint's own as well.
+// A producer may use any key, even the checkpoint's own.
 func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	for _, k := range []string{"", "k", "\x00", checkpointKey, checkpointKey + "k", checkpointKey + checkpointKey, checkpointKey[:5]} {
@@ -79,7 +79,7 @@ func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
 		expect.That(t, ok && got == k, "%q became %q, %v", k, got, ok)
 	}
 	_, ok := KeyOf([]byte(checkpointKey))
-	expect.That(t, !ok, "the checkpoint was taken for a key")
+	expect.That(t, !ok, "the checkpoint was read as the state of a key")
 }
 
 func FuzzCheckpoint(f *testing.F) {
@@ -127,10 +127,10 @@ func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
 	_, err := DecodeVersion([]byte(`{"format":2,"version":[1,2,3,4]}`), "x")
 	expect.That(t, errors.Is(err, ErrNewer), "a later form: %v", err)
 	n, err := DecodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x")
-	expect.That(t, err == nil && n == (Latest{header.Version{Number: 1, Offset: 2}, 3}), "the same in other words: %v, %v", n, err)
+	expect.That(t, err == nil && n == (Latest{header.Version{Number: 1, Offset: 2}, 3}), "the same with other formatting: %v, %v", n, err)
 }
 
-// A producer chooses the keys of features. None of them is taken for a version, and none of a version's for a feature's.
+// A producer chooses the keys of features. None of them is read as a version, and no version's key as a feature's.
 func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
 	t.Parallel()
 	version := string(EncodeVersion("s", 0, idempotency.HashKey([]byte("k")), nil, "").Key)
@@ -142,7 +142,7 @@ func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
 		expect.That(t, ok && back == k, "%q is read as %q, %t", k, back, ok)
 	}
 	_, ok := HashOf([]byte(version))
-	expect.That(t, ok, "a version is not known by its key")
+	expect.That(t, ok, "a version is not recognized by its key")
 }
 
 func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T) {
@@ -154,10 +154,10 @@ func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T)
 		expect.That(t, err == nil && ok && !m.Lasting && m.Known && m.Newest == want && m.Key == idempotency.HashKey([]byte("k")), "on scale %s: %+v, %t, %v", scale, m, ok, err)
 	}
 	m, ok, err := Read([]byte(checkpointKey), []byte("{}"), "a")
-	expect.That(t, !ok && err == nil && !m.Known, "a checkpoint is about no key: %+v, %v", m, err)
+	expect.That(t, !ok && err == nil && !m.Known, "a checkpoint has a record key: %+v, %v", m, err)
 }
 
-// What is remembered of a key is all of it.
+// Everything that is remembered of a key survives.
 func TestKeyState_S3_1_isReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	due := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
@@ -175,7 +175,7 @@ func TestKeyState_S3_1_isReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// S0-4: checkpoints are read as the engine wrote them; other records of the state topic are none.
+// S0-4: checkpoints are read as the engine wrote them; other records of the state topic are not read as checkpoints.
 func TestParseCheckpoint_S0_4(t *testing.T) {
 	t.Parallel()
 	r := must.Get(sample().Record("state", 0))(t)
@@ -196,7 +196,8 @@ func TestNewest_joinKnowsBoth(t *testing.T) {
 	expect.That(t, a.Join(b) == want && b.Join(a) == want, "%v and %v", a.Join(b), b.Join(a))
 }
 
-// Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
+// Numbers of another scale do not compare: everything in the source up to the newest event is older than it,
+// everything after it is newer.
 func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
 	t.Parallel()
 	for _, n := range []Latest{{header.Version{Number: 1000, Offset: 7}, 0}, {header.Version{Number: -3, Offset: 7}, 3}, {header.Version{Number: 1000, Offset: 7}, 8}} {

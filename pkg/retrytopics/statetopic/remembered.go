@@ -2,11 +2,11 @@ package statetopic
 
 import "github.com/switchback-geo/switchback/pkg/idempotency"
 
-// Remembered is what a record of the state topic tells about the effective events of a key.
+// Remembered is the content of a record of the state topic about the effective events of a key.
 type Remembered struct {
 	Key    idempotency.KeyHash
 	Newest Latest
-	Known  bool // Newest is known; otherwise this record tells nothing, or no longer
+	Known  bool // Newest is set; otherwise this record has no version, or no longer
 	// Lasting is true for a version record. Otherwise it is the state of a key of which a record waits or is a dead
 	// letter. A key can have both; the newer one counts.
 	Lasting bool

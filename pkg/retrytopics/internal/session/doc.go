@@ -1,11 +1,11 @@
-// Package session is the life of one Kafka client: one group member and one transactional producer, from joining the group
+// Package session runs one Kafka client: one group member and one transactional producer, from joining the group
 // until an error that only another client can repair.
 //
 //	poll ──▶ accept ──▶ schedule ──▶ attempts ──▶ stage ──▶ produce and commit ──▶ afterCommit
 //	  ▲                                                        │ aborted
 //	  └────────────── rewind: read again from the last commit ◀─┘
 //
-// One goroutine polls, accepts and commits (turn). Workers make attempts beside it. Another goroutine does housekeeping:
+// One goroutine polls, accepts and commits (turn). Workers make attempts concurrently. Another goroutine does housekeeping:
 // it looks at the ends of the partitions, purges retry topics and finds re-created topics. The group's callbacks run while
 // a turn polls.
 //

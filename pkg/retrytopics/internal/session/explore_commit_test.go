@@ -148,12 +148,12 @@ func (x *explorer) ordered(w *world, i int) {
 	}
 }
 
-// closed checks that an event was closed for a true reason, so that nothing needed is left out.
+// closed checks that an event was closed for a true reason, so that no necessary event is left out.
 func (x *explorer) closed(i int, outcome policy.Outcome, effects []int) {
 	switch outcome {
 	case policy.OutcomeDuplicate:
 		if n := len(effects); n == 0 || !x.same(effects[n-1], i) {
-			x.breaks("event %d is closed as a duplicate of none: before it took effect %v", i, effects)
+			x.breaks("event %d is closed as a duplicate, but equals no earlier event: before it took effect %v", i, effects)
 		}
 	case policy.OutcomeSuperseded:
 		if !slices.ContainsFunc(effects, func(j int) bool { return x.newer(j, i) }) {
@@ -167,13 +167,13 @@ func (x *explorer) closed(i int, outcome policy.Outcome, effects []int) {
 	}
 }
 
-// held follows which dead letter holds a key in strict order.
+// held follows which dead letter blocks a key in strict order.
 func (x *explorer) held(w *world, i int) {
 	key := x.history[i].key
 	switch holder := w.holders[key]; {
 	case x.plan.order.OnDeadLetter != retrytopics.OnDeadLetterHoldKey:
 	case holder >= 0 && holder != i:
-		x.breaks("event %d is %s, and the dead letter of event %d holds the key", i, w.fates[i], holder)
+		x.breaks("event %d is %s, and the dead letter of event %d blocks the key", i, w.fates[i], holder)
 	case w.fates[i] == policy.OutcomeDeadLettered:
 		w.holders[key] = i
 	default:
@@ -281,7 +281,7 @@ func (c *copier) task(old *partition.Task) *partition.Task {
 	return &t
 }
 
-// change returns the copy of a change whose task may be committed and gone.
+// change returns the copy of a change whose task may be committed and removed.
 func (c *copier) change(old *memory.Change) *memory.Change {
 	if n := c.changes[old]; n != nil {
 		return n

@@ -20,8 +20,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// describer writes down everything of a state that can matter later, and nothing else: two states with one description
-// have one future. Times are relative to now, offsets to the committed position.
+// describer writes down everything in a state that can matter later, and nothing else: two states with one
+// description have the same future. Times are relative to now, offsets to the committed position.
 type describer struct {
 	x    *explorer
 	st   *state
@@ -68,7 +68,7 @@ func (d *describer) flag(b bool) {
 	}
 }
 
-// after writes how long a time is from now, in milliseconds. Every time in the past is 0.
+// after writes the time from now until a time, in milliseconds. Every time in the past is 0.
 func (d *describer) after(t time.Time) { d.num(max(0, t.Sub(d.now).Milliseconds())) }
 
 func (d *describer) world() {
@@ -101,7 +101,7 @@ func (d *describer) world() {
 	}
 }
 
-// log writes down a partition as the brokers hold it.
+// log writes down a partition as the brokers store it.
 func (d *describer) log(i int) {
 	w := d.st.w
 	c := w.commits[i]
@@ -150,9 +150,9 @@ func (d *describer) spans(spans []offsets.Span, base int64) {
 	}
 }
 
-// tasks writes down what waits and what has finished. The order of records counts within a key. In a mixed plan, the
-// order in which one transaction writes records of several keys to a tier counts as well; in other plans one order
-// stands for all.
+// tasks writes down the waiting and the finished tasks. The order of records counts within a key. In a mixed plan,
+// the order in which one transaction writes records of several keys to a tier counts as well; in other plans one
+// order stands for all.
 func (d *describer) tasks() {
 	s := d.st.s.Sched.State()
 	for _, items := range [][]schedule.Record{s.Source, s.Retry} {

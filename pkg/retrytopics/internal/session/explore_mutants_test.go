@@ -61,10 +61,10 @@ var mutants = []mutant{
 // someMutants break a rule of commits, one of transactions, and one of order. Each costs about ten CPU seconds.
 var someMutants = []string{"the commit goes one too far", "a state that was not committed stays", "a dead letter does not hold its key"}
 
-// TestExploreMutants_S3_1_aWrongRuleIsFoundOut checks that the explorer finds a broken promise in each mutant. A mutant
-// is the engine with one edit, built with an overlay and explored by its own program. SWITCHBACK_TEST_MUTANTS selects
-// the mutants: all, some (three), or those with this text in their names. Without it a nightly run tries all, and other
-// runs try none.
+// TestExploreMutants_S3_1_aWrongRuleIsFoundOut checks that the explorer finds a violation in each mutant. A mutant is
+// the engine with one edit, built with an overlay and explored by its own program. SWITCHBACK_TEST_MUTANTS selects
+// the mutants: all, some (three), or those with this text in their names. Without it a nightly run tries all, and
+// other runs try none.
 func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
 	asked := os.Getenv("SWITCHBACK_TEST_MUTANTS")
 	if asked == "" {
@@ -97,7 +97,7 @@ func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
 			case err != nil:
 				t.Errorf("%s: %v", m.name, err)
 			case found == "":
-				t.Errorf("%s: nothing was found wrong", m.name)
+				t.Errorf("%s: no violation was found", m.name)
 			default:
 				t.Logf("%-60s %s", m.name, found)
 			}
@@ -107,7 +107,7 @@ func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
 	t.Logf("%d of %d mutants tried", len(tried), len(mutants))
 }
 
-// found builds a mutant, explores it, and returns the promise that it broke; "" if it broke none.
+// found builds a mutant, explores it, and returns the promise that it violates; "" if it violates none.
 func (m *mutant) found(t *testing.T, source, dir string) (string, error) {
 	overlay, err := m.overlay(source, dir)
 	if err != nil {
@@ -127,7 +127,7 @@ func (m *mutant) found(t *testing.T, source, dir string) (string, error) {
 	case err == nil:
 		return "", nil
 	case !broken || bytes.Contains(out, []byte("panic:")):
-		return "", fmt.Errorf("it failed otherwise than by a broken promise: %w: %s", err, out)
+		return "", fmt.Errorf("it failed without a violation: %w: %s", err, out)
 	}
 	found, _, _ := strings.Cut(after, "\n")
 	return found, nil

@@ -31,13 +31,13 @@ func (e *explored) add(more explored) {
 	e.states, e.steps, e.ends, e.digest = e.states+more.states, e.steps+more.steps, e.ends+more.ends, e.digest+more.digest
 }
 
-// origin is the step by which a state was reached first.
+// origin is the step that first reached a state.
 type origin struct {
 	from int32
 	step step
 }
 
-// violationError is a promise that the engine broke, and the steps that led there.
+// violationError is a promise that the engine violated, and the steps that led there.
 type violationError struct {
 	plan    string
 	history history
@@ -79,7 +79,7 @@ func (x *explorer) explore() (explored, error) {
 		err = s.expand(st)
 	}
 	if stuck, some := unreached(len(s.origins), s.edges, s.ends); err == nil && some {
-		x.breaks("nothing leads from here to an end")
+		x.breaks("no end is reachable from here")
 		err = s.violation(s.origins[stuck])
 	}
 	return explored{len(s.origins), s.steps, len(s.ends), binary.BigEndian.Uint64(s.trace.Sum(nil))}, err
@@ -142,13 +142,13 @@ func (s *search) add(st *state, o origin) error {
 		s.edges = append(s.edges, [2]int32{o.from, id})
 	}
 	if len(s.origins) > x.plan.most {
-		x.breaks("there are more than %d states: something grows without bound", x.plan.most)
+		x.breaks("there are more than %d states: some part of them grows without bound", x.plan.most)
 		return s.violation(o)
 	}
 	return nil
 }
 
-// violation returns the steps that led to a broken promise.
+// violation returns the steps that led to a violation.
 func (s *search) violation(last origin) *violationError {
 	v := &violationError{plan: s.x.plan.name, history: s.x.history, broken: s.x.broken}
 	for o := last; o.from >= 0; o = s.origins[o.from] {
@@ -209,7 +209,7 @@ func (x *explorer) attempted(r *retrytopics.Record) {
 	}
 }
 
-// hold checks what a session promises at any moment.
+// hold checks what a session must guarantee at any moment.
 func (x *explorer) hold(st *state) {
 	for i := range st.w.logs {
 		l := st.s.partitions[x.partitionOf(i)]
@@ -244,7 +244,7 @@ func (x *explorer) committed(st *state) {
 			x.breaks("the commit of partition %d cannot be read: %v", partition, err)
 		}
 		if l := st.s.partitions[x.partitionOf(partition)]; l.Committed.Offset != c.offset {
-			x.breaks("partition %d takes %+v for committed, and %+v is", partition, l.Committed, c)
+			x.breaks("partition %d treats %+v as committed, and %+v is", partition, l.Committed, c)
 		}
 		if cp := st.s.states[0].Checkpoint; cp != nil && c.offset >= 0 && cp.Positions[x.partitionOf(partition).Topic].Commit.Offset != c.offset {
 			x.breaks("the checkpoint has partition %d at %+v, and %+v is committed", partition, cp.Positions[x.partitionOf(partition).Topic].Commit, c)
@@ -263,13 +263,13 @@ func (x *explorer) committed(st *state) {
 	x.remembered(st)
 }
 
-// remembered compares what a session knows of its keys with the topics.
+// remembered compares a session's memory of its keys with the topics.
 func (x *explorer) remembered(st *state) {
 	n := 0
 	for k, known := range st.s.states[0].Memory.Orders() {
 		r, err := statetopic.EncodeOrder("in.state", 0, k, known, partition.ScaleOf(&x.in.Cfg.Ordering))
 		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
-			x.breaks("the state of key %s is known as %+v, and written as %s (%v)", k, known, st.w.states[k], err)
+			x.breaks("the state of key %s is %+v in the session, and %s in the topic (%v)", k, known, st.w.states[k], err)
 		}
 		n++
 	}
@@ -280,7 +280,7 @@ func (x *explorer) remembered(st *state) {
 		}
 	}
 	if n != 0 {
-		x.breaks("the session knows %d keys more than are written", n)
+		x.breaks("the session has %d keys more than the topic", n)
 	}
 }
 
@@ -295,18 +295,18 @@ func (x *explorer) versions(st *state) {
 		r := statetopic.EncodeVersion("in.state", 0, k, &known, partition.ScaleOf(&x.in.Cfg.Ordering))
 		written, is := st.w.states[string(r.Key)]
 		if kept != is || is && !bytes.Equal(r.Value, written) {
-			x.breaks("the version of key %x is known as %+v (%t), and written as %s", k, known, kept, written)
+			x.breaks("the version of key %x is %+v (%t) in the session, and %s in the topic", k, known, kept, written)
 		}
 		if kept {
 			n++
 		}
 	}
 	if size := m.Size(); n != size.Versions {
-		x.breaks("the session knows the versions of %d keys, and there are %d", size.Versions, n)
+		x.breaks("the session has the versions of %d keys, and the topic of %d", size.Versions, n)
 	}
 }
 
-// restored compares what a session has read with the world.
+// restored compares the restored state of a session with the world.
 func (x *explorer) restored(st *state) {
 	for i, c := range st.w.commits {
 		l := st.s.partitions[x.partitionOf(i)]
@@ -336,8 +336,8 @@ func (x *explorer) over(st *state) bool {
 	return !st.s.moved()
 }
 
-// ended checks the end of a history: what is finished is committed without a gap, and the newest event of each key that
-// did not die is the effective one.
+// ended checks the end of a history: all finished records are committed without a gap, and the newest event of each
+// key that did not die is the effective one.
 func (x *explorer) ended(st *state) {
 	w := st.w
 	for i, c := range w.commits {
@@ -351,7 +351,7 @@ func (x *explorer) ended(st *state) {
 	for key, effects := range w.effects {
 		newest := x.newest(w, key)
 		if newest >= 0 && (len(effects) == 0 || !x.same(effects[len(effects)-1], newest)) {
-			x.breaks("the newest event of key %d is %d, and what stands there is of %v; fates %v", key, newest, effects, w.fates)
+			x.breaks("the newest event of key %d is %d, and the effective one is %v; fates %v", key, newest, effects, w.fates)
 		}
 	}
 	if open := st.s.states[0].Memory.Uncommitted(); len(open) > 0 {

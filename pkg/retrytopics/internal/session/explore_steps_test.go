@@ -27,11 +27,11 @@ const (
 	stepReplay // an operator reinjects a dead letter
 
 	// Faults.
-	stepCrash     // another process begins with what is committed
+	stepCrash     // another process begins with the committed state
 	stepExpire    // the same, and the group's commits have expired
 	stepRebalance // the partition is revoked and assigned again
 	stepAbort     // a transaction is aborted; its results go into the next one
-	stepRewind    // a transaction is aborted; what is not committed is read again
+	stepRewind    // a transaction is aborted; its uncommitted records are read again
 	stepOverrun   // an attempt during which the session rewinds
 )
 
@@ -60,7 +60,7 @@ func (s step) String() string {
 	return what
 }
 
-// steps returns what can happen next.
+// steps returns the possible next steps.
 func (x *explorer) steps(st *state) (all []step) {
 	x.enter(st)
 	s, w := st.s, st.w
@@ -183,8 +183,8 @@ func (x *explorer) check(err error) {
 	}
 }
 
-// takeAll accepts what the broker has, except for partitions with restored finished records that were not read again.
-// The moment at which other records are accepted has no visible effect, so it does not matter.
+// takeAll accepts all records of the broker, except for partitions with restored finished records that were not read
+// again. The moment at which other records are accepted has no visible effect, so it does not matter.
 func (x *explorer) takeAll(st *state) {
 	x.enter(st)
 	for i := range st.w.logs {
@@ -205,7 +205,7 @@ func (x *explorer) takeOne(st *state, partition int) {
 	at := x.next(st, partition)
 	l := st.s.partitions[x.partitionOf(partition)]
 	if !l.Window.Expects(at) {
-		x.breaks("partition %d does not take offset %d, the next one", partition, at)
+		x.breaks("partition %d does not accept offset %d, the next one", partition, at)
 		return
 	}
 	r := kgo.Record{Topic: l.Topic, Offset: at, Attrs: kgo.NewRecordAttrs(kgo.RecordAttrsOpts{Control: true})}
@@ -225,7 +225,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 		return r.Partition.Tier+1 == next.partition && rawOf(r).Offset == next.at
 	})
 	if started == nil {
-		x.breaks("no record of the key runs, and it is not free")
+		x.breaks("no record of the key runs, but the key is not free")
 		return true
 	}
 	t := partition.TaskOf(started)

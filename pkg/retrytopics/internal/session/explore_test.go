@@ -34,12 +34,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
-// transactions and restores. From each state it takes every possible step, breadth first, and skips states that it has
-// seen. A world is what the brokers hold. After each step the promises are checked against the world
+// The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts,
+// staged transactions and restores. From each state it takes every possible step, breadth first, and skips states
+// that it has seen. A world is the content of the brokers. After each step the promises are checked against the world
 // (explore_search_test.go).
 
-// plan sets what is explored of histories.
+// plan sets which histories are explored.
 type plan struct {
 	name      string
 	histories []history
@@ -52,7 +52,7 @@ type plan struct {
 	mixed     bool  // see describer.tasks
 	slow      bool  // failures may ask for a wait beyond the longest tier
 	room      int64 // unfinished records below a started one; 0: many
-	faults    int   // number of faults that a history may meet
+	faults    int   // number of faults that can occur in a history
 	failures  int   // number of attempts that may fail
 	kinds     []stepKind
 	most      int // maximum number of states of a history
@@ -84,7 +84,7 @@ type explorer struct {
 	fate   fate   // of the current attempt
 	called bool   // the handler was called
 	midway func() // called while the handler runs
-	broken error  // the promise that the step has broken
+	broken error  // the promise that the step violated
 }
 
 // state is everything at one moment.
@@ -180,7 +180,7 @@ func (x *explorer) clone(from *state) *state {
 	return &state{s: c.session(), w: from.w.clone(), results: from.results.Copy()}
 }
 
-// begin starts a process in a world: it reads what is committed and nothing else.
+// begin starts a process in a world: it reads the committed state and nothing else.
 func (x *explorer) begin(w *world) *state {
 	st := &state{w: w, results: attempt.NewResults(1 << 30)}
 	x.enter(st)
@@ -238,7 +238,7 @@ func (x *explorer) partitionOf(i int) partition.ID {
 	return partition.ID{Topic: x.plan.tiers[i-1].Topic, Partition: 0}
 }
 
-// breaks records a broken promise. The first one of a step counts.
+// breaks records a violation. The first one of a step counts.
 func (x *explorer) breaks(format string, args ...any) {
 	if x.broken == nil {
 		x.broken = fmt.Errorf(format, args...)
@@ -268,7 +268,7 @@ func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
 	t.Logf("explored: %d states in %d steps, of %d histories, scale %s, %.1f s", all.states, all.steps, histories, asked, time.Since(began).Seconds())
 }
 
-// exploreAll explores the histories of a plan in parallel, until the first broken promise.
+// exploreAll explores the histories of a plan in parallel, until the first violation.
 func exploreAll(t *testing.T, p *plan, client *kgo.Client) (all explored) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { // its clock stands still

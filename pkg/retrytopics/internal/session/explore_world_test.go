@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// world is what the brokers hold, and what an observer knows about it. A crash does not change it.
+// world is the content of the brokers, and what an observer knows about it. A crash does not change it.
 type world struct {
 	logs     [][]*kgo.Record // of the source, then of the tiers; nil is a transaction marker
 	commits  []commit        // of the group, by partition
@@ -32,7 +32,7 @@ type world struct {
 	fates   []policy.Outcome // by event: its final outcome; "" while it is in a partition
 	tries   []int            // by event: committed failed attempts
 	effects [][]int          // by key: events that took effect, or were closed as duplicates of the effective one, in order
-	holders []int            // by key: the event that holds it as a dead letter, with OnDeadLetterHoldKey; -1: none
+	holders []int            // by key: the event that blocks it as a dead letter, with OnDeadLetterHoldKey; -1: none
 }
 
 // commit is the group's commit of a partition.
@@ -80,7 +80,7 @@ func eventOf(r *kgo.Record) int {
 	return int(r.Offset)
 }
 
-// done reports whether the group's commit says that the record at an offset is finished.
+// done reports whether the record at an offset is finished, according to the group's commit.
 func (c commit) done(spans []offsets.Span, offset int64) bool {
 	return offset < c.offset || slices.ContainsFunc(spans, func(s offsets.Span) bool { return s.First <= offset && offset <= s.Last })
 }
@@ -110,7 +110,7 @@ var (
 	allFaults = []stepKind{stepCrash, stepExpire, stepRebalance, stepAbort, stepRewind, stepOverrun}
 )
 
-// plans returns what is explored.
+// plans returns the explored plans.
 func plans(s scale) []plan {
 	crash := []stepKind{stepCrash}
 	none, latest, strict := retrytopics.Ordering{Mode: retrytopics.OrderNone}, retrytopics.Ordering{Mode: retrytopics.OrderLatestWins}, retrytopics.Ordering{Mode: retrytopics.OrderStrict}
@@ -129,7 +129,7 @@ func plans(s scale) []plan {
 		{name: "strict, repetitions", histories: each(short, repeating), keys: 2, tiers: oneTier, order: strict, dedupe: true, faults: 1, failures: 1, kinds: crash},
 		{name: "versions", histories: each(patterns(s.few, 1), versioned), keys: 1, tiers: oneTier, order: latest, dedupe: true, versioned: true, faults: 1, failures: 1, kinds: crash},
 		{name: "versions without a ledger", histories: each(patterns(s.few, 1), versioned), keys: 1, tiers: oneTier, order: latest, versioned: true, faults: 1, failures: 1, kinds: allFaults},
-		{name: "a dead letter holds its key", histories: short, keys: 2, tiers: oneTier, order: hold, faults: 1, failures: 2, kinds: crash, mortal: 1},
+		{name: "a dead letter blocks its key", histories: short, keys: 2, tiers: oneTier, order: hold, faults: 1, failures: 2, kinds: crash, mortal: 1},
 
 		{name: "no order", histories: long, keys: 3, tiers: oneTier, order: none, faults: 2, failures: s.failures, kinds: crash},
 		{name: "latest wins", histories: long, keys: 3, tiers: oneTier, order: latest, faults: 2, failures: s.failures, kinds: crash},

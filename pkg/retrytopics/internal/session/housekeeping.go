@@ -13,9 +13,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/schedule"
 )
 
-// housekeep works until the context ends: it reads the start and end offsets of the partitions, for gaps and the lag,
-// purges finished records from the retry topics, and looks for retry topics that another instance created. A failure
-// harms no record; it is logged, and the work is tried again.
+// housekeep works until the context ends: it reads the start and end offsets of the partitions, to detect gaps and to
+// measure the lag, purges finished records from the retry topics, and looks for retry topics that another instance
+// created. A failure harms no record; it is logged, and the work is tried again.
 func (s *Session) housekeep(ctx context.Context) {
 	purged := time.Now()
 	var paced kafka.Claims
@@ -78,9 +78,9 @@ func (s *Session) look(ctx context.Context) error {
 	return nil
 }
 
-// purge deletes the records before the committed position from the retry topics. Retry topics have no retention by time:
-// a stopped consumer must not lose what waits. A topic that another pipeline writes to is not purged: its records may
-// still wait.
+// purge deletes the records before the committed position from the retry topics. Retry topics have no retention by
+// time: a stopped consumer must not lose waiting records. A topic that another pipeline writes to is not purged: its
+// records may still wait.
 func (s *Session) purge(ctx context.Context) error {
 	before := kadm.Offsets{}
 	s.mu.Lock()

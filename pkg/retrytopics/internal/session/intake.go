@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/topics"
 )
 
-// accept adds the records of a poll to their partitions and hands them to the scheduler.
+// accept adds the records of a poll to their partitions and passes them to the scheduler.
 func (s *Session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Session) accept(fetches kgo.Fetches) error {
 	return nil
 }
 
-// maxSkew is how far the clock that stamped a record may be ahead of ours before the record is counted.
+// maxSkew is how far a record's timestamp may lie ahead of this instance's clock before the record is counted.
 const maxSkew = time.Second
 
 // accepted adds one record. ok is false for a transaction marker.
@@ -101,11 +101,11 @@ func (s *Session) accepted(l *partition.Partition, r *kgo.Record, now time.Time)
 	return a, true
 }
 
-// room returns how many records a poll may take: what the source partitions that are not paused may still hold together
-// or, if all are paused, what the retry partitions may. It returns 0 if that is hardly worth a poll of the source.
+// room returns how many records a poll may take: the remaining room of the source partitions that are not paused or,
+// if all are paused, of the retry partitions. It returns 0 if the room is too small for a poll of the source.
 //
-// room bounds a flowing stream without pausing anything. A pause discards what the client has fetched, and a resumed
-// partition waits for the fetch in flight, at worst a quarter of a second.
+// Bounding the polls avoids pauses. A pause discards what the client has fetched, and a resumed partition waits for
+// the fetch in flight, at worst a quarter of a second.
 func (s *Session) room() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *Session) room() int {
 	return min(left.Records, maxPoll)
 }
 
-// mayHold returns what the partitions of a kind that are not paused may hold together, and how much of it is left. The
+// mayHold returns the total room of the partitions of a kind that are not paused, and how much of it is left. The
 // mutex is held.
 func (s *Session) mayHold(share partition.Limits, of func(*partition.Partition) bool) (all, left partition.Limits) {
 	for _, l := range s.partitions {
@@ -133,8 +133,9 @@ func (s *Session) mayHold(share partition.Limits, of func(*partition.Partition) 
 	return all, left
 }
 
-// patience is how long a session without room waits for results before it pauses the partitions that hold too much.
-// Meanwhile it fetches nothing from the retry topics either; their records are fetched long before they are due.
+// patience is how long a session without room waits for results before it pauses the partitions that have too many
+// records. Meanwhile it fetches nothing from the retry topics either; their records are fetched long before they are
+// due.
 const patience = 50 * time.Millisecond
 
 // awaitResults waits for results to commit, which make room. It returns false if none come for so long that handlers
@@ -150,8 +151,8 @@ func (s *Session) awaitResults(ctx context.Context) bool {
 	}
 }
 
-// relieve pauses the source partitions that hold their share, so that retry topics and other partitions go on, and
-// returns what a poll may take then.
+// relieve pauses the source partitions that have used up their room, so that retry topics and other partitions
+// continue, and returns how many records a poll may then return.
 func (s *Session) relieve() int {
 	s.mu.Lock()
 	s.balance(true)
@@ -159,8 +160,8 @@ func (s *Session) relieve() int {
 	return max(s.room(), minPoll)
 }
 
-// balance resumes the partitions that have room again, and pauses the retry partitions that hold enough; with source,
-// source partitions too. The mutex is held.
+// balance resumes the partitions that have room again, and pauses the retry partitions that have used up their room;
+// with source, source partitions too. The mutex is held.
 func (s *Session) balance(source bool) {
 	shares := partition.SharesOf(&s.in.Cfg, s.partitions)
 	pause, resume := map[string][]int32{}, map[string][]int32{}
@@ -187,7 +188,7 @@ const (
 	// fetchPause is how long a partition is not read after its fetch failed. Brokers answer such a fetch at once (for
 	// example if the topic was deleted), and the client would ask again at once: thousands of requests a second.
 	fetchPause = time.Second
-	// fetchTold is how often the failing fetches of a partition are logged.
+	// fetchTold is the shortest time between two log lines about the failing fetches of a partition.
 	fetchTold = time.Minute
 )
 
@@ -209,8 +210,8 @@ func (s *Session) pauseFetch(ctx context.Context, fe kgo.FetchError) {
 	}
 }
 
-// Retry topics belong to one pipeline. If two pipelines are configured with one tier prefix, a new one is refused at its
-// start. One that runs leaves the records of the other alone: it does not retry them, and it does not purge the topic.
+// Retry topics belong to one pipeline. If two pipelines are configured with one tier prefix, a new one is refused at
+// its start. A running one ignores the records of the other: it does not retry them, and it does not purge the topic.
 
 // ofOtherPipeline reports whether a record of a retry topic is another pipeline's. A record without a pipeline is
 // foreign in a former tier; in a tier of this pipeline it is a malformed record of its own. The mutex is held.
@@ -226,7 +227,7 @@ func (s *Session) ofOtherPipeline(l *partition.Partition, r *kgo.Record) bool {
 	return writer != s.in.Cfg.Origin.Pipeline && !slices.Contains(l.State.Pipelines, writer)
 }
 
-// leaveToOwner passes over a record of another pipeline, and logs it once per partition. The mutex is held.
+// leaveToOwner skips a record of another pipeline, and logs it once per partition. The mutex is held.
 func (s *Session) leaveToOwner(l *partition.Partition, r *kgo.Record) {
 	l.End = max(l.End, r.Offset+1)
 	l.Window.Pass(r.Offset)
@@ -235,7 +236,7 @@ func (s *Session) leaveToOwner(l *partition.Partition, r *kgo.Record) {
 		return
 	}
 	l.Shared = true
-	s.in.Cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are left to it, and the topic is no longer purged; "+
+	s.in.Cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are ignored, and the topic is no longer purged; "+
 		"give each pipeline a tier prefix of its own (topics.tier_prefix)",
 		"topic", l.Topic, "partition", l.Partition, "offset", r.Offset, "pipeline", header.Clip(topics.WriterOf(r), 80), "own_pipeline", s.in.Cfg.Origin.Pipeline)
 }

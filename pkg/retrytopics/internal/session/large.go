@@ -13,7 +13,7 @@ import (
 )
 
 // A batch that decompresses to more than the client's bound stops the client's fetches of its partition. The session
-// reads it here, record by record and only as far as there is room. Then the client goes on after it.
+// reads it here, record by record and only as far as there is room. Then the client continues after it.
 
 // beginLarge records that the client has met a large batch.
 func (s *Session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge) {
@@ -36,8 +36,8 @@ func (s *Session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge
 		"partition", met.Partition, "offset", met.Offset, "next_offset", met.NextOffset)
 }
 
-// metLate reports whether a partition is already past a large batch: the client met it again before it was told to go
-// on.
+// metLate reports whether a partition is already past a large batch: the client met it again before it was told to
+// continue.
 func (s *Session) metLate(met *kgo.ErrDecompressTooLarge) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Session) readOn(ctx context.Context, l *partition.Partition) error {
 	return nil
 }
 
-// endLarge lets the client go on after a large batch.
+// endLarge lets the client continue after a large batch.
 func (s *Session) endLarge(l *partition.Partition) {
 	s.mu.Lock()
 	next := l.Large.End
@@ -98,7 +98,7 @@ func (s *Session) endLarge(l *partition.Partition) {
 	s.seek((*partition.Partition).NextOffset)
 }
 
-// acceptLarge adds records of a large batch to their partition and hands them to the scheduler.
+// acceptLarge adds records of a large batch to their partition and passes them to the scheduler.
 func (s *Session) acceptLarge(l *partition.Partition, items []largebatch.Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,12 +23,12 @@ func (s *Session) skip(l *partition.Partition, to int64) {
 		return
 	}
 	s.losses = append(s.losses, retrytopics.Loss{Topic: l.Topic, Partition: l.Partition, From: from, To: to, Records: gone})
-	s.in.Cfg.Logger.Error("records were deleted before they were consumed, by retention or by hand",
+	s.in.Cfg.Logger.Error("records were deleted before they were consumed, by retention or by an operator",
 		"topic", l.Topic, "partition", l.Partition, "from", from, "to", to, "records", gone)
 }
 
 // skipGaps moves the partitions whose log starts after their position, and reports whether there were any. The client
-// must then be told, since it may still hold deleted records.
+// must then seek, since it may still return deleted records.
 func (s *Session) skipGaps() (some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

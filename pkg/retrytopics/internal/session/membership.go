@@ -14,7 +14,7 @@ import (
 )
 
 // checkGroup refuses to join group members that do not consume the engine's source. An engine that was in the group
-// before them goes on and logs it.
+// before them continues and logs it.
 func checkGroup(ctx context.Context, in *instance.Instance, adm *kadm.Client) error {
 	err := kafka.CheckGroup(ctx, adm, in.Cfg.Group, in.Cfg.Source, in.Cfg.Membership.Instance)
 	if err != nil && in.Health.WasHealthy() {
@@ -25,7 +25,7 @@ func checkGroup(ctx context.Context, in *instance.Instance, adm *kadm.Client) er
 }
 
 // unassigned checks the group's other members when this instance has no partitions. It may have joined during a
-// rebalance, in which the coordinator does not tell.
+// rebalance, in which the coordinator does not report the members' topics.
 func (s *Session) unassigned(ctx context.Context) {
 	s.mu.Lock()
 	nothing := s.hasAssignment && len(s.assigned) == 0

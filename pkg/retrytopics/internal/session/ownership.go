@@ -35,7 +35,7 @@ func (s *Session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.Of
 			}
 		}
 	}
-	s.forget(client, func(tp partition.ID) bool { return fetched[tp] != nil }) // of all before any begins: they share memory
+	s.forget(client, func(tp partition.ID) bool { return fetched[tp] != nil }) // for all of them before any begins: they share memory
 	for tp, p := range fetched {
 		if err := s.assign(tp, p); err != nil {
 			s.fatal = err
@@ -102,8 +102,8 @@ func (s *Session) onGone(_ context.Context, client *kgo.Client, gone map[string]
 	s.forget(client, func(tp partition.ID) bool { return slices.Contains(gone[tp.Topic], tp.Partition) })
 }
 
-// onLost drops all partitions: the group has expelled this instance, or cannot be reached. Their records still wait, and
-// are counted until the next session knows its partitions.
+// onLost drops all partitions: the group has expelled this instance, or cannot be reached. Their records still wait,
+// and are counted until the next session has its partitions.
 func (s *Session) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
 	s.remember()
 	s.mu.Lock()
@@ -116,7 +116,8 @@ func (s *Session) onLost(ctx context.Context, client *kgo.Client, lost map[strin
 // may be ahead of what is committed, so the next session reads it again.
 var errTierLost = errors.New("a partition of a retry topic was taken away, and the source's was not")
 
-// forget drops the matching partitions, and the states of the numbers whose source partition is gone. The mutex is held.
+// forget drops the matching partitions, and the states of the numbers whose source partition was revoked. The mutex
+// is held.
 func (s *Session) forget(client *kgo.Client, meant func(partition.ID) bool) {
 	var dropped []*partition.Partition
 	resume := map[string][]int32{} // a pause would outlive the assignment
@@ -146,7 +147,7 @@ func (s *Session) forget(client *kgo.Client, meant func(partition.ID) bool) {
 	}
 }
 
-// dropTasks removes the tasks of partitions that are gone, and returns the finished ones.
+// dropTasks removes the tasks of revoked partitions, and returns the finished ones.
 func (s *Session) dropTasks(gone []*partition.Partition) []*partition.Task {
 	views := make([]*schedule.Partition, 0, len(gone))
 	for _, l := range gone {
@@ -171,8 +172,8 @@ func (s *Session) onAssignment(assigned map[string][]int32) {
 	s.assigned, s.rebalanced, s.hasAssignment = assigned, true, true
 }
 
-// afterRebalance clears the client's memory of a rebalance, which would otherwise abort the first transaction after it,
-// and restores the state of new partitions. again means that the fetches at hand are void.
+// afterRebalance clears the client's memory of a rebalance, which would otherwise abort the first transaction after
+// it, and restores the state of new partitions. again means that the current fetches must be discarded.
 func (s *Session) afterRebalance(ctx context.Context) (again bool, err error) {
 	s.mu.Lock()
 	rebalanced := s.rebalanced
@@ -189,7 +190,8 @@ func (s *Session) afterRebalance(ctx context.Context) (again bool, err error) {
 		s.in.Cfg.Logger.WarnContext(ctx, "cannot read where the partitions start; a gap is found later", "error", err)
 	}
 	s.skipGaps()
-	// The client has gone back to what it takes for committed. Partitions that stayed go on where they were.
+	// The client has gone back to the offsets that it considers committed. Partitions that stayed continue where they
+	// were.
 	s.seek((*partition.Partition).NextOffset)
 	if err := s.restore(ctx); err != nil {
 		return true, err
@@ -200,10 +202,10 @@ func (s *Session) afterRebalance(ctx context.Context) (again bool, err error) {
 	return true, nil
 }
 
-// seek makes the client fetch on from the given offset of each partition. It discards what the client has fetched; the
+// seek makes the client fetch from the given offset of each partition. It discards what the client has fetched; the
 // client also forgets to report a large batch at which a partition had stopped. Therefore each call names all
-// partitions, with another epoch than the last call: the client ignores an offset that it takes for its own, and never
-// checks one with a negative epoch.
+// partitions, with another epoch than the last call: the client ignores an offset that it considers its own, and
+// never checks one with a negative epoch.
 func (s *Session) seek(at func(*partition.Partition) int64) {
 	s.mu.Lock()
 	s.seeks++
@@ -230,7 +232,7 @@ func (s *Session) rewind() error {
 	return nil
 }
 
-// renew replaces every partition by one that starts from what is committed.
+// renew replaces every partition by one that starts from the committed offset.
 func (s *Session) renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

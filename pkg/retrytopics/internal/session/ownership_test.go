@@ -70,9 +70,9 @@ func TestSession_aPollTakesWhatThePartitionsMayStillHold(t *testing.T) {
 	expect.Equal(t, s.room(), minPoll, "nothing is assigned")
 }
 
-// S4-15: the results of an aborted transaction may be lost with their partitions. Then there is nothing to commit that
-// could show whether the problem is over. One attempt at a time shows it: an engine that began none would be blocked for
-// ever.
+// S4-15: the results of an aborted transaction may be lost with their partitions. Then there is nothing to commit
+// that could show whether the problem is over. One attempt at a time shows it: an engine that began none would be
+// blocked forever.
 func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,12 +102,12 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 		s.block()
 		probe := begins()
 		must.That(t, probe != nil, "no attempt begins, and there is nothing that could be committed")
-		expect.That(t, begins() == nil, "a second attempt begins beside the first")
+		expect.That(t, begins() == nil, "a second attempt begins while the first one runs")
 		s.Sched.Finish(probe)
 		expect.That(t, begins() == nil, "a second attempt begins before the result of the first is committed")
 		s.in.Health.Passed(s.in.Cfg.Logger)
 		s.block()
-		expect.That(t, begins() != nil, "the trouble is over, and no attempt begins")
+		expect.That(t, begins() != nil, "the problem is over, and no attempt begins")
 	})
 }
 
@@ -137,8 +137,8 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 	}
 }
 
-// S4-12: the records of an aborted transaction are read again. Until then the instance still reports that they wait, and
-// afterwards it counts nothing twice.
+// S4-12: the records of an aborted transaction are read again. Until then the instance still reports that they wait,
+// and afterwards it counts none of them twice.
 func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	t.Parallel()
 	client := disconnected(t)
@@ -208,7 +208,7 @@ func nothing(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 	return retrytopics.Result{}, nil
 }
 
-// takes hands records of one topic to the scheduler.
+// takes passes records of one topic to the scheduler.
 func (s *Session) takes(records ...*kgo.Record) {
 	var all []schedule.Record
 	for _, r := range records {
@@ -257,11 +257,11 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 		s.takes(&kgo.Record{Topic: "in", Offset: o})
 	}
 	workers.Wait()
-	expect.That(t, len(seen) == records, "%d of %d records came to a worker", len(seen), records)
+	expect.That(t, len(seen) == records, "%d of %d records were given to a worker", len(seen), records)
 }
 
-// In strict order a record whose output the broker refuses waits for its turn like any other. Otherwise it would hold
-// its key while earlier records wait, or die without notice to its successors.
+// In strict order a record whose output the broker refuses waits for its turn like any other. Otherwise it would
+// block its key while earlier records wait, or become a dead letter unnoticed by its successors.
 func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
@@ -292,20 +292,20 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			e = s.attempts(t)
-			expect.That(t, e.Decision.Outcome == policy.OutcomeDeadLettered, "%+v when nothing waits, want it dead", e.Decision)
+			expect.That(t, e.Decision.Outcome == policy.OutcomeDeadLettered, "%+v when nothing waits, want a dead letter", e.Decision)
 		})
 	}
 }
 
-// A record with malformed control headers becomes a dead letter at once, whatever its key waits for. It does not release
-// the key from the dead letter that holds it, nor from earlier waiting events: a replay of it would take effect before
-// them.
+// A record with malformed control headers becomes a dead letter at once, whatever its key waits for. It does not
+// release the key from the dead letter that blocks it, nor from earlier waiting events: a replay of it would take
+// effect before them.
 func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]keyorder.State{
-		"held by another dead letter": {Next: 1, Held: "another", DeadLetters: 1},
-		"an earlier event waits":      {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
-		"nothing waits, it holds":     {},
+		"blocked by another dead letter": {Next: 1, Held: "another", DeadLetters: 1},
+		"an earlier event waits":         {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
+		"nothing waits, it blocks":       {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, retrytopics.Config{Ordering: retrytopics.Ordering{Mode: retrytopics.OrderStrict, OnDeadLetter: retrytopics.OnDeadLetterHoldKey}, Handler: nothing})
@@ -323,8 +323,8 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	}
 }
 
-// A forced replay that waits while the source is re-created and adopted keeps the position and the generation in which
-// it was reinjected: what came after it there is newer.
+// A forced replay that waits while the source is re-created and adopted keeps the position and the generation in
+// which it was reinjected: events that came after it there are newer.
 func TestSession_S4_8_aWaitingForcedReplayKeepsItsGeneration(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, retrytopics.Config{Handler: nothing, Ordering: retrytopics.Ordering{Mode: retrytopics.OrderLatestWins}})
@@ -364,7 +364,7 @@ func TestSession_partitionsOfANumberShareTheirKeys(t *testing.T) {
 	})
 }
 
-// If an attempt is repeated in place and panics, nothing of the first answer is left.
+// If an attempt is repeated in place and panics, nothing of the first answer remains.
 func TestSession_S4_15_aPanicHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	calls := 0

@@ -9,7 +9,7 @@ import "time"
 // provenAfter is how long a session must read without an error: several fetches of FetchMaxWait, and a heartbeat.
 const provenAfter = 4 * time.Second
 
-// reads records whether a turn polls the group's topics. Time without polls does not count.
+// reads records that a turn polls the group's topics. Time without polls does not count.
 func (s *Session) reads(polls bool) {
 	switch {
 	case !polls:

@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/partition"
 )
 
-// restore reads the state of new partitions before they start: the order of their keys, and what took effect in the
-// window. Rebalances wait meanwhile.
+// restore reads the state of new partitions before they start: the order of their keys, and the events that took
+// effect in the window. Rebalances wait meanwhile.
 func (s *Session) restore(ctx context.Context) error {
 	s.mu.Lock()
 	fresh := map[int32]*partition.State{}

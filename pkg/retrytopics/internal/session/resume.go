@@ -14,8 +14,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// resumeFromCheckpoint compares the memory of new partitions with the topics, and lets the partitions without a commit
-// go on from the checkpoint. Rebalances wait meanwhile, and nothing was accepted from these partitions.
+// resumeFromCheckpoint compares the memory of new partitions with the topics, and lets the partitions without a
+// commit continue from the checkpoint. Rebalances wait meanwhile, and nothing was accepted from these partitions.
 func (s *Session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*partition.State) error {
 	resumed, err := s.resume(fresh)
 	if err != nil || len(resumed) == 0 {

@@ -25,7 +25,7 @@ import (
 
 const (
 	maxPoll   = 10000                  // records a poll may return
-	minPoll   = 100                    // least size of a poll that must go on
+	minPoll   = 100                    // least size of a poll that must continue
 	maxIdle   = 100 * time.Millisecond // a poll returns after it, so that housekeeping happens
 	lazyAfter = 200 * time.Millisecond // a position that moved without results is committed after it
 )
@@ -33,12 +33,12 @@ const (
 // Bounds of memory, in bytes.
 const (
 	// largeRoom is how much larger than the largest source record an output or a kept record may be: for headers, and
-	// what the mapping adds.
+	// additions by the mapping.
 	largeRoom = 16 << 20
 )
 
-// Session is the life of one client: one group member and one transactional producer. An error that it cannot repair
-// ends the session; Run starts another.
+// Session runs one client: one group member and one transactional producer. An error that it cannot repair ends the
+// session; the engine starts another one.
 type Session struct {
 	in        *instance.Instance
 	Committer kafka.Committer
@@ -146,12 +146,12 @@ func (s *Session) Run(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
-// parting is how long handlers may go on in a session that cannot be repaired: no longer than the pause before the next
-// one.
+// parting is how long handlers may continue in a session that cannot be repaired: no longer than the pause before the
+// next one.
 const parting = instance.RestartMin / 2
 
-// part lets running handlers end, and starts no more. The next session takes their results, so that no service is asked
-// twice. Handlers that need longer are cancelled by abandon.
+// part lets running handlers end, and starts no more. The next session takes their results, so that no service is
+// called twice. Handlers that need longer are cancelled by abandon.
 func (s *Session) part(ctx context.Context) {
 	over, cancel := context.WithTimeout(ctx, parting)
 	defer cancel()
@@ -171,7 +171,8 @@ func (s *Session) End(err error) {
 	s.endPoll()
 }
 
-// remember stores the session's statistics for Engine.Stats. A session that knows nothing keeps the earlier ones.
+// remember stores the session's statistics for Engine.Stats. A session without partitions keeps the earlier
+// statistics.
 func (s *Session) remember() {
 	if s.knowsPartitions() {
 		last := s.known(s.in.Attempts.Now())
@@ -225,7 +226,7 @@ func (s *Session) workLoop(w *attempt.Worker) {
 	}
 }
 
-// turn polls once, hands out the records, and commits what has finished. Rebalances wait meanwhile.
+// turn polls once, passes the records to the scheduler, and commits finished results. Rebalances wait meanwhile.
 func (s *Session) turn(ctx context.Context) error {
 	fetches := s.poll(ctx)
 	defer s.Committer.Client().AllowRebalance()

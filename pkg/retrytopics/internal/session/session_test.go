@@ -35,7 +35,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s.forget(client, func(tp partition.ID) bool { return tp.Topic == "in.retry-2s" })
 	_, remembered := s.states[0]
 	s.mu.Unlock()
-	expect.That(t, remembered, "the memory of partition 0 is gone, though its source partition is still ours")
+	expect.That(t, remembered, "the memory of partition 0 is dropped, although its source partition is still assigned")
 	s.takes(&kgo.Record{Topic: "in", Offset: 1, Key: []byte("k")})
 	got := make(chan *schedule.Task, 1)
 	go func() { got <- s.Sched.Next() }()
@@ -46,5 +46,5 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	expect.That(t, errors.Is(s.fatal, errTierLost), "the session goes on: %v", s.fatal)
+	expect.That(t, errors.Is(s.fatal, errTierLost), "the session continues: %v", s.fatal)
 }

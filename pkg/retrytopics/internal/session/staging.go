@@ -16,7 +16,7 @@ func (s *Session) stage() *transaction.Content {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := transaction.New()
-	st.Tasks = append(s.left(), partition.TasksOf(s.Sched.Harvest())...) // none of a revoked partition: forgetting it takes its tasks away
+	st.Tasks = append(s.left(), partition.TasksOf(s.Sched.Harvest())...) // none of a revoked partition: forgetting it removes its tasks
 	for _, t := range st.Tasks {
 		t.From.Window.Finish(t.Offset)
 		if !t.Change.Empty() {

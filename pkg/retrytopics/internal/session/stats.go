@@ -31,7 +31,7 @@ func (s *Session) uncommitted(now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// known returns the statistics that need no answer of the client.
+// known returns the statistics that need no answer from the client.
 func (s *Session) known(now time.Time) retrytopics.Stats {
 	stats := s.in.EmptyStats()
 	s.addPartitions(&stats, now)
@@ -61,7 +61,7 @@ func (s *Session) addPartitions(stats *retrytopics.Stats, now time.Time) {
 	}
 }
 
-// addVersions counts what the partitions remember. The session's mutex is held.
+// addVersions counts the versions that the partitions remember. The session's mutex is held.
 func (s *Session) addVersions(stats *retrytopics.VersionStats) {
 	for _, state := range s.states {
 		if !state.Restored {

@@ -19,11 +19,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// commit runs one transaction with the finished tasks. An aborted one is no error: a later one commits its content, and
-// no handler runs again for it.
+// commit runs one transaction with the finished tasks. An aborted one is not an error: a later one commits its
+// content, and no handler runs again for it.
 func (s *Session) commit(ctx context.Context) error {
 	if !s.moved() {
-		// A transaction that carries nothing would make the client wait half a second before the next one.
+		// An empty transaction would make the client wait half a second before the next one.
 		s.lazy = false
 		return nil
 	}
@@ -31,10 +31,9 @@ func (s *Session) commit(ctx context.Context) error {
 	if err := s.Committer.Begin(); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	// From here on the client notices a rebalance and aborts, so what is staged now either commits as a whole or not at
-	// all.
+	// From here on the client notices a rebalance and aborts, so what is staged now commits as a whole or not at all.
 	st := s.stage()
-	// The transaction ends even if the context does: half a transaction would only be aborted by its timeout.
+	// The transaction ends even if the context does: otherwise only its timeout would abort it.
 	endCtx, cancel := s.ending(ctx)
 	defer cancel()
 	sent, err := s.produce(endCtx, st)
@@ -87,8 +86,8 @@ func (s *Session) void(ctx context.Context) error {
 	return nil
 }
 
-// produce writes the records of a transaction. It returns an error that ends the session; the broker's answers are in
-// the sending.
+// produce writes the records of a transaction. It returns an error that ends the session; sending has the broker's
+// answers.
 func (s *Session) produce(ctx context.Context, st *transaction.Content) (*kafka.Sending, error) {
 	sent := kafka.NewSending(s.Committer.Client(), s.layout.Limits, s.partitioner, s.suspects)
 	records := st.Outputs()
@@ -109,7 +108,7 @@ func (s *Session) produce(ctx context.Context, st *transaction.Content) (*kafka.
 	return sent, sent.Send(ctx, slices.Concat(records, memories, links, st.LossRecords(ctx, s.in)))
 }
 
-// undo goes back to what is committed after an aborted transaction. Its content stays finished and goes into the next
+// undo returns to the committed state after an aborted transaction. Its content stays finished and goes into the next
 // one. But a record whose output the broker will never accept is attempted again, to become a dead letter.
 func (s *Session) undo(ctx context.Context, st *transaction.Content, sent *kafka.Sending) error {
 	log := s.in.Cfg.Logger
@@ -125,18 +124,18 @@ func (s *Session) undo(ctx context.Context, st *transaction.Content, sent *kafka
 			return fmt.Errorf("%w: %w", ErrAborts, failure)
 		}
 	case blamed:
-		log.InfoContext(ctx, "transaction aborted: the broker refused a record for what it is", "records", len(st.Tasks), "error", sent.Refusals()[0].Err)
+		log.InfoContext(ctx, "transaction aborted: the broker refused a record because of its content", "records", len(st.Tasks), "error", sent.Refusals()[0].Err)
 		transaction.Unsend(st.Tasks)
 		s.keepResults(st.Tasks)
 		err := s.rewind()
-		s.block() // nothing finished is left: otherwise a blocked engine would begin no attempt
+		s.block() // no finished result is left: otherwise a blocked engine would begin no attempt
 		return err
 	default:
 		log.InfoContext(ctx, "transaction aborted; its results are committed by the next one", "records", len(st.Tasks))
 	}
 	s.leave(st.Tasks)
 	s.block()
-	s.seek((*partition.Partition).NextOffset) // the client has gone back to what it takes for committed
+	s.seek((*partition.Partition).NextOffset) // the client has gone back to the offsets that it considers committed
 	return nil
 }
 
@@ -146,7 +145,8 @@ var ErrAborts = errors.New("transactions keep being aborted")
 // errUnexplained is the cause of an aborted transaction of which every record was acknowledged.
 var errUnexplained = errors.New("its offsets were not committed: the group rebalances again and again, or its coordinator refuses them")
 
-// named returns why the broker accepted no records that another try may bring through, including a missing permission.
+// named returns the reason why the broker accepted no records and another try may help, including a missing
+// permission.
 func (s *Session) named(sent *kafka.Sending) error {
 	failures := sent.Topics()
 	for topic, err := range failures {
@@ -172,8 +172,8 @@ func (s *Session) block() {
 	s.Sched.Block(blocked, s.unfinished())
 }
 
-// blame finds the task at fault for a record that the broker refused because of its content. A record that was not alone
-// in its batch is only suspected; the next transaction sends it alone. blame reports whether a task is at fault.
+// blame finds the task whose record the broker refused because of its content. A record that was not alone in its
+// batch is only suspected; the next transaction sends it alone. blame reports whether it found one.
 func (s *Session) blame(ctx context.Context, st *transaction.Content, sent *kafka.Sending) (blamed bool) {
 	if len(sent.Refusals()) == 0 {
 		return false
@@ -195,8 +195,8 @@ func (s *Session) blame(ctx context.Context, st *transaction.Content, sent *kafk
 	return blamed
 }
 
-// explain names what a compacted topic refuses, because the broker's answer does not. A topic that does not tell whether
-// it is compacted is taken for compacted.
+// explain adds the reason why a compacted topic refuses a record, because the broker's answer does not state it. If
+// it is unknown whether a topic is compacted, explain assumes that it is.
 func (s *Session) explain(f kafka.Refusal) error {
 	compacted, told := s.layout.Limits.Compacts(f.Record.Topic)
 	if errors.Is(f.Err, kerr.InvalidRecord) && f.Record.Key == nil && (compacted || !told) {
@@ -216,14 +216,14 @@ func (s *Session) relearn(ctx context.Context, failed []kafka.Refusal) {
 	}
 	told, err := kafka.ReadLimits(ctx, s.adm, refusing)
 	if err != nil {
-		s.in.Cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", refusing, "error", err)
+		s.in.Cfg.Logger.WarnContext(ctx, "cannot read the limits of the topics", "topics", refusing, "error", err)
 		return
 	}
 	s.layout.Limits.Learn(told)
 }
 
-// refused is why a broker will never accept what a record became: an output, or the record itself in a topic that should
-// keep it.
+// refused is the reason why a broker will never accept an output of a record, or the record itself in a topic that
+// should keep it.
 type refused struct {
 	err    error
 	output bool

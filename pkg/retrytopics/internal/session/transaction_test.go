@@ -72,7 +72,7 @@ func TestRunUntilEnd_S4_14_endsNotBeforeItsPartitionsBegin(t *testing.T) {
 }
 
 // S4-10: a gap lies between the position and the start of the log, without the offsets that a former owner finished
-// there. It is found once, by a fetch or by housekeeping, and counts when the position passes it.
+// there. A fetch or housekeeping finds it once, and it counts when the position passes it.
 func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		{"a log that starts before the position", 10, nil, -1, nil, 4, nil, 10, false},
 		{"a gap", 10, nil, -1, nil, 13, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 10, To: 13, Records: 3}}, 13, true},
 		{"a gap with finished records", 10, []offsets.Span{{First: 11, Last: 11}, {First: 20, Last: 22}}, -1, nil, 21, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 10, To: 21, Records: 9}}, 21, true},
-		{"only finished records are gone", 10, []offsets.Span{{First: 10, Last: 12}}, -1, nil, 13, nil, 13, false},
+		{"only finished records are deleted", 10, []offsets.Span{{First: 10, Last: 12}}, -1, nil, 13, nil, 13, false},
 		{"behind taken records", 10, nil, -1, []int64{10, 11}, 15, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 12, To: 15, Records: 3}}, 10, false},
 		{"no commit and a start that is not 0", -1, nil, -1, nil, 7, nil, -1, false},
 		{"no commit, deleted since", -1, nil, 2, nil, 7, []retrytopics.Loss{{Topic: "t", Partition: 0, From: 2, To: 7, Records: 5}}, 7, true},
@@ -122,9 +122,9 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	s := offline(t.Context(), in, 4096)
 	l := must.Get(partition.New(partition.ID{Topic: "t", Partition: 0}, schedule.Source, partition.NewState(new(instance.Instance), 0), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
-		{0, 6},   // an offset without a record is no gap
+		{0, 6},   // an offset without a record is not a gap
 		{9, 8},   // the log start has moved since the records were read
-		{12, 30}, // offsets without records after the log start are no gap
+		{12, 30}, // offsets without records after the log start are not a gap
 	} {
 		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
 		l.Window.Add(f.first)
@@ -133,7 +133,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	expect.That(t, slices.Equal(s.losses, want), "got %v, want %v", s.losses, want)
 }
 
-// finished makes one attempt in a context and keeps its result as an ending session does.
+// finished makes one attempt in a context and keeps its result like an ending session.
 func finished(ctx context.Context, t *testing.T, handler retrytopics.Handler) *Session {
 	t.Helper()
 	s := unconnected(t, retrytopics.Config{Handler: handler})
@@ -146,8 +146,8 @@ func finished(ctx context.Context, t *testing.T, handler retrytopics.Handler) *S
 	return s
 }
 
-// S4-15: a handler that fails because its partition was revoked says nothing about the record. The failure must not cost
-// an attempt later.
+// S4-15: a handler that fails because its partition was revoked reveals nothing about the record. The failure must
+// not cost an attempt later.
 func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -196,8 +196,8 @@ func (c *counting) Begin() error {
 	return errNotBegun
 }
 
-// An empty transaction would make the client hold its lock for half a second, and the next transaction waits for it. So
-// none begins, although a position may have moved and was committed since.
+// An empty transaction would make the client hold its lock for half a second, and the next transaction waits for it.
+// Therefore none begins, although a position may have moved and was committed since.
 func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
 	t.Parallel()
 	s, counted := unconnected(t, retrytopics.Config{Handler: nothing}), &counting{}
@@ -221,8 +221,8 @@ func (breaking) End(context.Context, []kafka.CommitPoint, kgo.TransactionEndTry)
 	return false, errBroken
 }
 
-// S4-15: what a transaction carried that did not end is left for the next one, and its answers for the next session, so no
-// handler runs again.
+// S4-15: the content of a transaction that did not end is left for the next one, and its answers for the next
+// session, so no handler runs again.
 func TestCommit_S4_15_aTransactionThatDoesNotEndLeavesItsResults(t *testing.T) {
 	t.Parallel()
 	for name, journal := range map[string]retrytopics.Journal{

@@ -1,5 +1,5 @@
-// Package topics knows the topics of one pipeline: it names them (Set), reads what the cluster tells about them and
-// refuses a set that cannot work (Cluster.Inspect), creates missing ones, and finds out what happened to them since. Its
-// functions get what they need as arguments. It knows no session, no assigned partition and no record's fate, and it
+// Package topics manages the topics of one pipeline: it names them (Set), reads their properties from the cluster and
+// refuses a set that cannot work (Cluster.Inspect), creates missing ones, and detects later changes to them. Its
+// functions get their input as arguments. It has no notion of sessions, assigned partitions or outcomes, and it
 // writes no records.
 package topics

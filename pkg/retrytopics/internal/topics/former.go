@@ -16,7 +16,7 @@ import (
 
 // Former is a former tier: a topic that is named like a tier but not configured. An earlier configuration had it, or
 // another instance has a later configuration during a rolling deploy. Every instance consumes it. Its records run at
-// their due times, and those that must wait again go to a configured tier. Nothing is written to it, so it runs empty;
+// their due times, and those that must wait again go to a configured tier. Nothing is written to it, so it empties;
 // only an operator deletes it.
 type Former struct {
 	policy.Tier
@@ -87,7 +87,7 @@ func (c *Cluster) excess(ctx context.Context, adm *kadm.Client, former []Former,
 			return nil, err
 		}
 		if waits {
-			faults = append(faults, fmt.Sprintf("former tier %s has %d partitions, the source %s has %d, and records of this pipeline wait in those beyond; "+
+			faults = append(faults, fmt.Sprintf("former tier %s has %d partitions, the source %s has %d, and records of this pipeline wait in the additional ones; "+
 				"add partitions to the source and to the topics that share its count: kafka-topics.sh --alter --topic %s --partitions %d",
 				f.Topic, f.Partitions, c.Source, partitions, c.Source, f.Partitions))
 		}
@@ -98,8 +98,8 @@ func (c *Cluster) excess(ctx context.Context, adm *kadm.Client, former []Former,
 // mostLookedAt bounds the records of a partition that are searched for one of this pipeline.
 const mostLookedAt = 1000
 
-// waitsBeyond reports whether an unfinished record that names no other pipeline waits in a partition with number from or
-// higher. A topic without commits of the group is taken for another pipeline's.
+// waitsBeyond reports whether an unfinished record that names no other pipeline waits in a partition with number from
+// or higher. A topic without commits of the group is assumed to be another pipeline's.
 func (c *Cluster) waitsBeyond(ctx context.Context, adm *kadm.Client, topic string, from int) (waits bool, err error) {
 	committed, err := c.commits(ctx, adm)
 	if err != nil || len(committed[topic]) == 0 {

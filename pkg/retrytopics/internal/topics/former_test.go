@@ -21,7 +21,7 @@ func TestDelay_S3_1_isTheInverseOfTierTopic(t *testing.T) {
 	}
 	for _, topic := range []string{"a", "a.retry-", "a.retry-2", "a.retry-2s.dlq", "a.retry--2s", "a.retry-0s", "a.retry-s", "b.retry-2s", "a.retry-.5s", "a.retry-2d"} {
 		delay, ok := Delay("a.retry-", topic)
-		expect.That(t, !ok, "%s is taken for a tier of %v", topic, delay)
+		expect.That(t, !ok, "%s is accepted as a tier of %v", topic, delay)
 	}
 }
 

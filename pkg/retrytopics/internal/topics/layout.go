@@ -17,10 +17,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// defaultMaxMetadata is Kafka's default of offset.metadata.max.bytes, used if the cluster does not tell.
+// defaultMaxMetadata is Kafka's default of offset.metadata.max.bytes, used if the cluster does not report a limit.
 const defaultMaxMetadata = 4096
 
-// How long a topic may stay invisible: one that may be missing, and one that the broker says to have created.
+// How long a topic may stay invisible: a topic that may be missing, and one that the broker reports as created.
 const (
 	missingPatience = 3 * time.Second
 	createdPatience = 30 * time.Second
@@ -38,7 +38,7 @@ type Cluster struct {
 	Log      *slog.Logger
 }
 
-// Layout is what the cluster tells about the topics before a session starts.
+// Layout is what the cluster reports about the topics before a session starts.
 type Layout struct {
 	Names       map[[16]byte]string           // topic IDs, for responses without names
 	IDs         map[string]statetopic.TopicID // the inverse of Names
@@ -81,7 +81,7 @@ func (c *Cluster) Inspect(ctx context.Context, adm *kadm.Client, committedBefore
 	return l, err
 }
 
-// compare adds the topics to a layout and returns what does not fit.
+// compare adds the topics to a layout and returns their faults.
 func (c *Cluster) compare(l *Layout, names []string, details kadm.TopicDetails) (faults []string, err error) {
 	for _, name := range names {
 		d := details[name]
@@ -150,8 +150,8 @@ func present(details kadm.TopicDetails, name string) bool {
 	return ok && d.Err == nil && len(d.Partitions) > 0
 }
 
-// readLimits reads the topics' limits, by which batches are cut. A cluster that does not tell them (because of an ACL,
-// say) is no reason to stop.
+// readLimits reads the topics' limits, which bound batches. A cluster that does not report them (because of an ACL,
+// for example) does not stop the engine.
 func (c *Cluster) readLimits(ctx context.Context, adm *kadm.Client, topics []string) *kafka.Limits {
 	told, err := kafka.ReadLimits(ctx, adm, topics)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Cluster) readLimits(ctx context.Context, adm *kadm.Client, topics []str
 	source, _ := limits.Of(c.Source)
 	for _, name := range own[1:] {
 		if limit, _ := limits.Of(name); limit < source+HeaderRoom {
-			c.Log.WarnContext(ctx, "a maximal record would not fit with its headers", "topic", name,
+			c.Log.WarnContext(ctx, "a record of the largest size would not fit with its headers", "topic", name,
 				"max_message_bytes", limit, "wanted", source+HeaderRoom)
 		}
 	}

@@ -33,8 +33,8 @@ func (c *Cluster) commits(ctx context.Context, adm *kadm.Client) (kadm.OffsetRes
 	return committed, nil
 }
 
-// inspectOwners refuses to start a group that has never committed if its retry topics hold records of another pipeline:
-// retry topics belong to one pipeline, and two pipelines are configured with one tier prefix.
+// inspectOwners refuses to start a group that has never committed if its retry topics contain records of another
+// pipeline: retry topics belong to one pipeline, and two pipelines are configured with one tier prefix.
 func (c *Cluster) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []string, err error) {
 	if committed, err := c.commits(ctx, adm); err != nil || len(committed[c.Source]) > 0 {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// FromStart resolves the start offset of fetched positions without a commit. The client would find it by itself, but
+// FromStart resolves the start offset of fetched positions without a commit. The client would find it on its own, but
 // could not be redirected (SetOffsets) before it has returned a record of the partition.
 func FromStart(ctx context.Context, adm *kadm.Client, log *slog.Logger, fetched map[string]map[int32]kgo.Offset) map[string]map[int32]kgo.Offset {
 	var topics []string
@@ -26,7 +26,7 @@ func FromStart(ctx context.Context, adm *kadm.Client, log *slog.Logger, fetched 
 	}
 	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {
-		log.WarnContext(ctx, "cannot read where the topics start; the client finds out", "topics", topics, "error", err)
+		log.WarnContext(ctx, "cannot read where the topics start; the client finds it out", "topics", topics, "error", err)
 		return fetched
 	}
 	for _, topic := range topics {
@@ -42,7 +42,7 @@ func FromStart(ctx context.Context, adm *kadm.Client, log *slog.Logger, fetched 
 // uncommitted reports whether an offset is not one that a group has committed.
 func uncommitted(at kgo.Offset) bool { return at.EpochOffset().Offset < 0 }
 
-// DisorderError says that a partition sent a record that lies before what was taken of it.
+// DisorderError means that a partition returned a record with a lower offset than records accepted before.
 type DisorderError struct {
 	Topic     string
 	Partition int32
@@ -55,10 +55,10 @@ func (e *DisorderError) Error() string {
 	return fmt.Sprintf("%s partition %d sent offset %d out of its order", e.Topic, e.Partition, e.Offset)
 }
 
-// ErrTruncated is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was
-// re-created. New records then have the offsets of old ones, so going on would skip them, or take them for older than
-// what took effect. Only a person can decide what is right then.
-var ErrTruncated = errors.New("a partition ends before what is committed of it")
+// ErrTruncated is wrapped when a partition ends before its committed offset: the brokers lost records, or the topic
+// was re-created. New records then have the offsets of old ones, so continuing would skip them, or treat them as
+// older than the events that took effect. Only a person can decide what is right then.
+var ErrTruncated = errors.New("a partition ends before its committed offset")
 
 // Explain asks the brokers for the cause of a DisorderError. Unless the partition was truncated, it returns the error
 // unchanged: another session may help.
@@ -75,7 +75,7 @@ func Explain(ctx context.Context, adm *kadm.Client, err error) error {
 	return truncated(end, disorder.Committed)
 }
 
-// Untruncated refuses partitions that end before what is committed of them. The ends must be read after the commits.
+// Untruncated refuses partitions that end before their committed offset. The ends must be read after the commits.
 func Untruncated(committed kadm.OffsetResponses, ends kadm.ListedOffsets) (err error) {
 	ends.Each(func(end kadm.ListedOffset) {
 		if c, ok := committed.Lookup(end.Topic, end.Partition); ok && end.Err == nil && c.At > end.Offset && err == nil {

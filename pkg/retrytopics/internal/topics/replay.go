@@ -47,7 +47,7 @@ func (c *Cluster) Replay(ctx context.Context, adm *kadm.Client, topic string, si
 	return nil
 }
 
-// extent returns the ends of the partitions that hold records, and the start offsets.
+// extent returns the ends of the partitions that have records, and the start offsets.
 func (c *Cluster) extent(ctx context.Context, adm *kadm.Client, topic string, since time.Time, least iter.Seq2[int32, int64]) (map[int32]int64, map[int32]kgo.Offset, error) {
 	ends, err := adm.ListEndOffsets(ctx, topic)
 	if err != nil {

@@ -74,8 +74,8 @@ func (s *Set) Consumed(former []Former) []string {
 
 // Create creates the missing ones of tiers, DLQ, state topic and, if the configuration needs it, ledger. They get the
 // partition count and replication factor of the source topic, which must exist. Create returns when the cluster shows
-// them. Tiers and DLQ keep their records for ever: a waiting record must not expire, and the engine deletes finished
-// records from a tier. It changes no existing topic.
+// them. Tiers and DLQ keep their records indefinitely: a waiting record must not expire, and the engine deletes
+// finished records from a tier. It changes no existing topic.
 func (c *Cluster) Create(ctx context.Context, adm *kadm.Client) error {
 	all := append(c.Records(), c.Memory()...)
 	if !slices.Contains(all, c.State) {
@@ -99,7 +99,7 @@ func (c *Cluster) Create(ctx context.Context, adm *kadm.Client) error {
 			continue
 		}
 		_, err := adm.CreateTopic(ctx, int32(len(source.Partitions)), int16(len(source.Partitions[0].Replicas)), c.config(name, limit), name)
-		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) { // another instance that starts now was faster
+		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) { // another instance that starts at the same time was faster
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}
@@ -108,7 +108,7 @@ func (c *Cluster) Create(ctx context.Context, adm *kadm.Client) error {
 	}
 	for _, name := range all {
 		if !present(details, name) {
-			return fmt.Errorf("create topics: %s was created and is still not to be seen after %v; is a broker short of time?", name, createdPatience)
+			return fmt.Errorf("create topics: %s was created and is still invisible after %v; is a broker overloaded?", name, createdPatience)
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (c *Cluster) Create(ctx context.Context, adm *kadm.Client) error {
 // config returns the settings with which a topic is created. limit is the message limit of tiers and DLQ.
 func (s *Set) config(name, limit string) map[string]*string {
 	switch name {
-	case s.State: // every transaction writes to it, and a start reads what is not compacted yet
+	case s.State: // every transaction writes to it, and a start reads everything that is not compacted yet
 		return map[string]*string{"cleanup.policy": new("compact"), "segment.bytes": new("8388608"), "delete.retention.ms": new("600000")}
 	case s.Heads:
 		return map[string]*string{"cleanup.policy": new("compact")}

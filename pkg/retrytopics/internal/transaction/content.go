@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
-// Content is the content of one transaction: the results of finished tasks, and the positions that go with them.
+// Content is the content of one transaction: the results of finished tasks, and the positions to commit with them.
 type Content struct {
 	Tasks       []*partition.Task // in the order in which they finished
 	Changes     map[*partition.State][]*memory.Change
@@ -57,8 +57,8 @@ func (st *Content) Owner(r *kgo.Record) *partition.Task {
 	return nil
 }
 
-// Memories returns the records for the state topic and the ledger: the states and versions of keys that the transaction
-// changes, and per partition one packed record of what took effect and the checkpoint.
+// Memories returns the records for the state topic and the ledger: the states and versions of keys that the
+// transaction changes, and per partition the checkpoint and one packed record of the events that took effect.
 func (st *Content) Memories(in *instance.Instance) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for state, changes := range st.Changes {

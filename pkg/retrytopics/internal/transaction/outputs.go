@@ -31,8 +31,8 @@ func Salvage(tasks []*partition.Task) {
 	}
 }
 
-// Unsend removes from the outputs of tasks what the client has written into them. A later transaction sends them again,
-// and the context of the aborted one has ended.
+// Unsend removes the client's additions from the outputs of tasks. A later transaction sends them again, and the
+// context of the aborted one has ended.
 func Unsend(tasks []*partition.Task) {
 	for _, t := range tasks {
 		for _, out := range t.Outputs {

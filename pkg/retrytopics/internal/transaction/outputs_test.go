@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/partition"
 )
 
-// S4-15: a transaction that does not end leaves its records with the client, which reads their contexts until it is closed. What is
-// kept for the next transaction are copies.
+// S4-15: a transaction that does not end leaves its records with the client, which reads their contexts until it is
+// closed. The next transaction gets copies.
 func TestSalvage_S4_15_copiesTheOutputs(t *testing.T) {
 	t.Parallel()
 	own := time.Unix(7, 0)
