@@ -14,7 +14,7 @@ type keyPair struct {
 	files ServerTLS
 	log   *slog.Logger
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	changed [2]time.Time
 	pair    *tls.Certificate
 }

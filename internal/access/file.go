@@ -44,7 +44,8 @@ type ServerTLS struct {
 
 // Proxy is a reverse proxy that signs people in and names them in a header.
 type Proxy struct {
-	// Addresses lists the addresses or networks that the proxy asks from. Others are refused. Defaults to none: there is no proxy.
+	// Addresses lists the addresses or networks from which the proxy sends requests. Others are refused. Defaults to
+	// none: there is no proxy.
 	Addresses []string `jsonschema:"uniqueItems=true,maxItems=100" yaml:"addresses"`
 	// UserHeader is the header in which the proxy names the user, such as X-Forwarded-User.
 	UserHeader string `jsonschema:"maxLength=100" yaml:"user_header"`
@@ -61,9 +62,9 @@ type Person struct {
 	Name string `jsonschema:"required,minLength=1,maxLength=100" yaml:"name"`
 	// Role decides what the person may do.
 	Role Role `jsonschema:"required,enum=none,enum=read,enum=replay,enum=edit" yaml:"role"`
-	// TokenEnv names the environment variable that holds the token; give this or token_file.
+	// TokenEnv names the environment variable that contains the token; set this or token_file.
 	TokenEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"token_env"`
-	// TokenFile is a file that holds the token; a line end at its end is left off.
+	// TokenFile is a file that contains the token; a line break at its end is ignored.
 	TokenFile string `echo:"no" yaml:"token_file"`
 }
 
@@ -99,7 +100,8 @@ func Load(path string) (*File, error) {
 	return Parse(path, text)
 }
 
-// Parse reads who may use the console from a text; name stands before each fault, and the error is a [*config.Faults]. It is pure.
+// Parse reads who may use the console from a text; name precedes each fault, and the error is a [*config.Faults]. It
+// is pure.
 func Parse(name string, text []byte) (*File, error) {
 	var f File
 	err := config.Decode(name, text, &f, func(fault refuser) {
@@ -115,7 +117,7 @@ func Parse(name string, text []byte) (*File, error) {
 	return &f, nil
 }
 
-// refuser notes what is wrong with a key, and what to do about it.
+// refuser records what is wrong with a key, and how to correct it.
 type refuser = func(path, message, fix string)
 
 func (f *File) checkURL(fault refuser) {
@@ -189,7 +191,7 @@ func (f *File) checkMask(fault refuser) {
 	}
 }
 
-// PathMembers returns the names in a path (RFC 6901); one is empty where it is no path of a field.
+// PathMembers returns the names in a path (RFC 6901); a name is empty where it is not a path of a field.
 func PathMembers(path string) []string {
 	if path == "" || !jsontext.Pointer(path).IsValid() {
 		return []string{""}
@@ -214,7 +216,7 @@ func (f *File) checkPeople(fault refuser) {
 		case behindProxy && (p.TokenEnv != "" || p.TokenFile != ""):
 			fault(path, "has a token, and the proxy signs people in", "remove the token")
 		case !behindProxy && !given:
-			fault(path, "needs one of token_env and token_file", "name the variable or the file that holds the person's token")
+			fault(path, "needs one of token_env and token_file", "name the variable or the file that contains the person's token")
 		}
 		first[p.Name] = i
 	}

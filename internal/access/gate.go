@@ -48,7 +48,7 @@ func (g *Gate) MayExport(who Identity) bool {
 
 // Gate decides about each request of one console. It is safe for concurrent use.
 type Gate struct {
-	local    *Identity // everybody at this machine; nil if a file lists people
+	local    *Identity // everybody on this machine; nil if a file lists people
 	url      *url.URL  // nil if local
 	roles    map[string]Role
 	tokens   map[[sha256.Size]byte]string // names
@@ -77,7 +77,8 @@ func Loopback(name string) *Gate {
 // minToken is the minimum length of a token: that of 128 random bits in base64.
 const minToken = 22
 
-// New returns the gate that a file describes. It reads the tokens and the certificate. The error lists everything that is wrong with them.
+// New returns the gate that a file describes. It reads the tokens and the certificate. The error lists all of their
+// faults.
 func New(c *File, now func() time.Time, log *slog.Logger) (*Gate, error) {
 	g := newGate(now, log)
 	g.header, g.others, g.exports = c.Proxy.UserHeader, c.Proxy.Others, c.Export
@@ -127,13 +128,13 @@ func (g *Gate) addToken(p Person) error {
 	case len(secret.Reveal()) < minToken:
 		return fmt.Errorf("the token of %s has fewer than %d characters and could be guessed; make one with: openssl rand -base64 24", p.Name, minToken)
 	case taken:
-		return fmt.Errorf("%s and %s have the same token; the audit trail could not tell them apart", other, p.Name)
+		return fmt.Errorf("%s and %s have the same token; the audit trail could not distinguish them", other, p.Name)
 	}
 	g.tokens[hash] = p.Name
 	return nil
 }
 
-// URL returns the address of the console for browsers: that of the file, or the one that the console listens on.
+// URL returns the address of the console for browsers: the one in the file, or the one on which the console listens.
 func (g *Gate) URL(listens net.Addr) string {
 	if g.url == nil {
 		return "http://" + listens.String() + "/"

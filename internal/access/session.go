@@ -145,7 +145,7 @@ func (g *Gate) OwnForm(r *http.Request, who Identity, token string) error {
 }
 
 const (
-	// triesAtOnce is how many wrong tokens an address may send at once. Each tryAgain allows one more.
+	// triesAtOnce is the number of wrong tokens that an address may send at once. Each tryAgain allows one more.
 	triesAtOnce = 10
 	tryAgain    = 6 * time.Second
 	// maxAddresses bounds the addresses in memory.

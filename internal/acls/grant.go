@@ -60,7 +60,7 @@ func (g Grant) sameAs(other Grant) bool {
 	return g.Resource == other.Resource && g.Pattern == other.Pattern && slices.Equal(g.Operations, other.Operations)
 }
 
-// grants collects grants; a resource that is added twice needs both.
+// grants collects grants; a resource that is added twice gets both sets of operations.
 type grants []Grant
 
 func (g *grants) add(resource Resource, pattern Pattern, name string, operations ...Operation) {
@@ -75,7 +75,7 @@ func (g *grants) add(resource Resource, pattern Pattern, name string, operations
 	have.Operations = ordered(append(have.Operations, operations...))
 }
 
-// missing returns what of some grants g does not have, and adds it to g.
+// missing returns the grants of some that g does not have, and adds them to g.
 func (g *grants) missing(of []Grant) (out []Grant) {
 	for _, want := range of {
 		for _, have := range *g {
@@ -121,7 +121,7 @@ const (
 	Followed When = "followed" // a start fails; a running consumer keeps what it has read, and sees no changes
 	Tidied   When = "tidied"   // finished records stay in the tiers and take space; this is logged
 	Compact  When = "compact"  // a replay into a compacted topic fails, because it must look for newer values of its keys
-	Seen     When = "seen"     // what may not be read or described is not shown
+	Seen     When = "seen"     // topics that may not be read or described are not shown
 )
 
 // Whens lists every time.

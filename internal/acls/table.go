@@ -295,7 +295,7 @@ func (g *grants) dlqReads(c *config.Config, to Targets) {
 	for _, topic := range to.Topics {
 		g.topic(topic, Read, DescribeConfigs)
 		g.except(topic, DescribeConfigs, Seen)
-		if len(to.Groups) == 0 && !to.Local { // reading a group's position needs Read too, and so does what a crash left open
+		if len(to.Groups) == 0 && !to.Local { // reading a group's position needs Read too, and so does recovery from a crash
 			g.except(topic, Read, Compact)
 		}
 	}

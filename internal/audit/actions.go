@@ -20,7 +20,7 @@ type Action struct {
 	Plan      string           `json:"plan,omitempty"`
 	Force     string           `json:"force,omitempty"`
 	Done      map[Decision]int `json:"done"`              // committed events about dead letters, by decision
-	Watched   string           `json:"watched,omitempty"` // how far the watched consumer group came
+	Watched   string           `json:"watched,omitempty"` // how far the watched consumer group has read
 }
 
 // Actions collects actions. It finds those of operations by their IDs, because the events of one operation are in

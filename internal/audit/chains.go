@@ -8,22 +8,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Chain is one of the hash chains in the audit topic. A partition can have several. Each has its own writers, who write
-// one at a time (docs/decisions/0002, 0023), and a head that is stored elsewhere. Consumers write their decisions about
-// records concurrently; of these, only what governance stopped is in a chain.
+// Chain is one of the hash chains in the audit topic. A partition can have several. Each has its own writers, who
+// write one at a time (docs/decisions/0002, 0023), and a head that is stored elsewhere. Consumers write their
+// decisions about records concurrently; of these, only records stopped by governance are in a chain.
 type Chain string
 
 // The chains.
 const (
 	Operators  Chain = "operators"  // what operators do with dead letters; its heads are in the dead letters' status topic
 	Orders     Chain = "orders"     // orders for the whole pipeline or a batch; its head is in the control topic
-	Governance Chain = "governance" // what rules about the use of data stopped; its heads are in the governance topic
+	Governance Chain = "governance" // records that rules about the use of data stopped; its heads are in the governance topic
 )
 
 // Chains returns every chain.
 func Chains() []Chain { return []Chain{Operators, Orders, Governance} }
 
-// Head is the end of a chain in one partition, as it is stored apart from the entries.
+// Head is the end of a chain in one partition, stored separately from the entries.
 type Head struct {
 	Link
 	At string `json:"at"` // time of the last entry, as it is written there

@@ -13,8 +13,8 @@ type Report struct {
 	Entries   int64  `json:"entries"`         // existing ones
 	First     int64  `json:"first"`           // number of the first of them; 0 if there is none
 	Head      *Head  `json:"head"`            // stored elsewhere; nil if there is none
-	Gone      string `json:"gone,omitempty"`  // what is missing of a chain without other faults: removed by retention or deleted
-	Fault     string `json:"fault,omitempty"` // the first fault; "" if the chain holds
+	Gone      string `json:"gone,omitempty"`  // missing entries of a chain without other faults: removed by retention or deleted
+	Fault     string `json:"fault,omitempty"` // the first fault; "" if the chain is intact
 }
 
 // Err returns the fault of a chain. It wraps [ErrBroken].
@@ -34,10 +34,10 @@ func Broken(reports []Report) error {
 	return errors.Join(faults...)
 }
 
-// Kept is what the partition of the audit topic still has. It decides which loss retention can explain.
+// Kept is the part of an audit topic's partition that still exists. It decides which loss retention can explain.
 type Kept struct {
 	Begins    int64         // log start of the partition; above 0 something was deleted
-	Retention time.Duration // of the topic: -1 for ever, 0 if it is unknown or limited by size
+	Retention time.Duration // of the topic: -1 is forever, 0 if it is unknown or limited by size
 	ReadAt    time.Time
 }
 
@@ -46,7 +46,7 @@ type Kept struct {
 type Check struct {
 	report Report
 	last   Link  // of the last correct entry; zero before the first
-	since  *Link // from which the chain must continue; nil if nothing is known from before
+	since  *Link // from which the chain must continue; nil if no earlier place is known
 }
 
 // NewCheck begins a check. head was read before the entries; nil if there was none.
@@ -92,7 +92,7 @@ func (c *Check) fits(l Link, entry []byte) error {
 	case !first && l.Seq != c.last.Seq+1:
 		return fmt.Errorf("entry %d follows entry %d", l.Seq, c.last.Seq)
 	case !first && l.Prev != c.last.Hash:
-		return fmt.Errorf("entry %d gives %s as the hash of the previous entry, whose hash is %s", l.Seq, l.Prev, c.last.Hash)
+		return fmt.Errorf("entry %d has %s as the hash of the previous entry, whose hash is %s", l.Seq, l.Prev, c.last.Hash)
 	case first && (l.Seq < 1 || l.Seq == 1 && l.Prev != ""):
 		return fmt.Errorf("entry %d cannot be a first one", l.Seq)
 	}
@@ -132,13 +132,13 @@ func (c *Check) End(now *Head, kept Kept) Report {
 	return c.report
 }
 
-// goesOn reports a fault if a chain is shorter than before, or another one.
+// goesOn reports a fault if a chain is shorter than before, or a different one.
 func (c *Check) goesOn(now *Head) {
 	switch {
 	case now == nil:
 		c.fault("it had %d entries before and has none now", c.since.Seq)
 	case now.Seq < c.since.Seq:
-		c.fault("it ends with entry %d now and had %d entries before", now.Seq, c.since.Seq)
+		c.fault("it ends with entry %d now, but had %d entries before", now.Seq, c.since.Seq)
 	case now.Seq == c.since.Seq && now.Hash != c.since.Hash:
 		c.other(now.Hash)
 	}
@@ -155,8 +155,8 @@ func (c *Check) gone() int64 {
 	return 0
 }
 
-// taken judges missing entries. The topics do not show whether retention removed them or a person deleted them, except
-// for entries that retention cannot have removed. An earlier report shows it.
+// taken judges missing entries. The topics do not show whether retention removed them or a person deleted them,
+// except for entries that retention cannot have removed. An earlier report shows more.
 func (c *Check) taken(last int64, kept Kept) {
 	at, err := time.Parse(time.RFC3339, c.report.Head.at())
 	var why string
@@ -164,14 +164,14 @@ func (c *Check) taken(last int64, kept Kept) {
 	case kept.Begins == 0:
 		why = "nothing was ever deleted from this partition, so the audit topic was deleted and re-created"
 	case kept.Retention < 0:
-		why = "the audit topic keeps its records for ever, so they were deleted by hand"
+		why = "the audit topic keeps its records indefinitely, so a person deleted them"
 	case err == nil && c.report.Entries == 0 && kept.Retention > 0 && kept.ReadAt.Sub(at) < kept.Retention:
-		why = fmt.Sprintf("the latest is from %s, and the audit topic keeps its records for %v, so they were deleted by hand", c.report.Head.At, kept.Retention)
+		why = fmt.Sprintf("the latest is from %s, and the audit topic keeps its records for %v, so a person deleted them", c.report.Head.At, kept.Retention)
 	case c.report.Entries == 0:
-		c.report.Gone = fmt.Sprintf("all of its %d entries were deleted, by retention or by hand", last)
+		c.report.Gone = fmt.Sprintf("all of its %d entries were deleted, by retention or by a person", last)
 		return
 	default:
-		c.report.Gone = fmt.Sprintf("it begins with entry %d; earlier entries were deleted, by retention or by hand", last+1)
+		c.report.Gone = fmt.Sprintf("it begins with entry %d; earlier entries were deleted, by retention or by a person", last+1)
 		return
 	}
 	c.fault("entries 1 to %d are missing, and retention did not delete them: %s", last, why)

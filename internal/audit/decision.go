@@ -14,10 +14,10 @@ const (
 	Retried      Decision = "retried"       // failed transiently, waits in a tier
 	Parked       Decision = "parked"        // returned to a tier without an attempt (due beyond the tier, or its predecessor waits)
 	DeadLettered Decision = "dead_lettered" // written to the DLQ
-	Duplicate    Decision = "duplicate"     // closed: the same content was already taken
+	Duplicate    Decision = "duplicate"     // closed: the same content took effect before
 	Superseded   Decision = "superseded"    // closed: a newer version of the feature was applied
 	Filtered     Decision = "filtered"      // closed: the configuration leaves it out
-	Skipped      Decision = "skipped"       // closed: a person or a rule passed over it
+	Skipped      Decision = "skipped"       // closed: a person or a rule skipped it
 	Paused       Decision = "paused"        // the pipeline stopped before it
 	Replayed     Decision = "replayed"      // a dead letter was reinjected into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state

@@ -43,7 +43,7 @@ type Event struct {
 
 	Part       string `json:"part,omitzero"`        // the part of the record at Source, such as 17/230, from 0; "" for the whole record
 	DeadLetter string `json:"dead_letter,omitzero"` // ID of the dead letter; "" if the record is not one
-	By         string `json:"by,omitzero"`          // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
+	By         string `json:"by,omitzero"`          // the person who acts, or the person or gate that ordered something for the pipeline or a batch; "" for a decision about a record
 
 	// The following fields are set when a person acts through the replayer.
 	User   string `json:"user,omitzero"`          // user of the operating system and the machine, such as root@vm; By is the name that this user gave

@@ -184,7 +184,7 @@ func zeroth() []entry {
 
 const year = 365 * 24 * time.Hour
 
-// chained is the evidence about a chain: its entries, its head, and what its topic keeps.
+// chained is the evidence about a chain: its entries, its head, and the retention of its topic.
 type chained struct {
 	entries []entry
 	head    *Head
@@ -192,8 +192,8 @@ type chained struct {
 	kept    Kept
 }
 
-// whole returns a chain of n entries, an hour old, in a topic that keeps a year and has lost everything before the
-// chain.
+// whole returns a chain of n entries, an hour old, in a topic that keeps records for a year and has lost everything
+// before the chain.
 func whole(t *testing.T, n int) *chained {
 	entries := made(t, n)
 	now := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -221,7 +221,7 @@ func TestCheck_S0_11_S3_8_findsWhatDoesNotHold(t *testing.T) {
 		"retention by size":                                         {func(c *chained) { c.entries, c.kept.Retention = nil, 0 }, "", "all of its 4 entries were deleted"},
 		"all entries missing in a complete partition":               {func(c *chained) { c.entries, c.kept.Begins = nil, 0 }, "entries 1 to 4 are missing", ""},
 		"some entries missing in a complete partition":              {func(c *chained) { c.entries, c.kept.Begins = c.entries[2:], 0 }, "entries 1 to 2 are missing", ""},
-		"entries missing despite unlimited retention":               {func(c *chained) { c.entries, c.kept.Retention = c.entries[2:], -1 }, "keeps its records for ever", ""},
+		"entries missing despite unlimited retention":               {func(c *chained) { c.entries, c.kept.Retention = c.entries[2:], -1 }, "keeps its records indefinitely", ""},
 		"all entries missing before retention":                      {func(c *chained) { c.entries = nil }, "deleted by hand", ""},
 		"an entry is changed":                                       {func(c *chained) { c.entries[1].text = []byte(`{"n":9}`) }, "entry 2 was changed", ""},
 		"an entry is removed":                                       {func(c *chained) { c.entries = slices.Delete(c.entries, 1, 2) }, "entry 3 follows entry 1", ""},
@@ -238,7 +238,7 @@ func TestCheck_S0_11_S3_8_findsWhatDoesNotHold(t *testing.T) {
 		"continues an earlier report":                               {func(c *chained) { c.since = &c.entries[1].link }, "", ""},
 		"equals an earlier report":                                  {func(c *chained) { c.since = &c.entries[3].link }, "", ""},
 		"continues an earlier report, and retention deleted a part": {func(c *chained) { c.since, c.entries = &c.entries[1].link, c.entries[2:] }, "", "it begins with entry 3;"},
-		"shorter than an earlier report":                            {func(c *chained) { c.since = &Link{Seq: 9, Hash: "sha256:00"} }, "it ends with entry 4 now and had 9 entries before", ""},
+		"shorter than an earlier report":                            {func(c *chained) { c.since = &Link{Seq: 9, Hash: "sha256:00"} }, "it ends with entry 4 now, but had 9 entries before", ""},
 		"differs from an earlier report":                            {func(c *chained) { c.since = &Link{Seq: 2, Hash: "sha256:00"} }, "entry 2 has the hash", ""},
 		"differs from an earlier report after retention":            {func(c *chained) { c.since, c.entries = &Link{Seq: 2, Hash: "sha256:00"}, c.entries[2:] }, "entry 2 has the hash", ""},
 		"its head differs from an earlier report":                   {func(c *chained) { c.since, c.entries = &Link{Seq: 4, Hash: "sha256:00"}, nil }, "entry 4 has the hash", ""},
@@ -254,8 +254,8 @@ func TestCheck_S0_11_S3_8_findsWhatDoesNotHold(t *testing.T) {
 	}
 }
 
-// Entries that are added while the trail is read are no fault: the head that is read afterwards belongs to the last
-// entry, or to a later one.
+// Entries that are added while the audit topic is read are not a fault: the head that is read afterwards belongs to
+// the last entry, or to a later one.
 func TestCheck_S0_11_entriesMadeMeanwhile(t *testing.T) {
 	c := whole(t, 4)
 	for seen := range 4 {

@@ -21,8 +21,9 @@ type Link struct {
 // ErrBroken is wrapped for an entry that does not fit its chain.
 var ErrBroken = errors.New("the chain is broken")
 
-// Next returns the link of the following entry. The entry is JSON, without its link. RFC 8785 cannot distinguish numbers
-// beyond the range of a float64, so the entry must not have any. The error says why the entry is not JSON.
+// Next returns the link of the following entry. The entry is JSON, without its link. RFC 8785 cannot distinguish
+// numbers beyond the range of a float64, so the entry must not have any. The error is the reason why the entry is not
+// JSON.
 func (l Link) Next(entry []byte) (Link, error) {
 	next := Link{Seq: l.Seq + 1, Prev: l.Hash}
 	hash, err := next.over(entry)

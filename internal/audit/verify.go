@@ -47,7 +47,8 @@ func Verify(ctx context.Context, client *kgo.Client, topic string, since []Repor
 	if kept.Retention, err = Retention(ctx, client, topic); err != nil {
 		return nil, err
 	}
-	// Everything that was committed with the heads: an entry that an open transaction hides would look removed.
+	// Read everything that was committed together with the heads: an entry that an open transaction hides would look
+	// removed.
 	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
 		return nil, err

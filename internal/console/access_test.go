@@ -34,7 +34,7 @@ func gateOf(t *testing.T, text string) *access.Gate {
 	return must.Get(access.New(a, time.Now, slog.New(slog.DiscardHandler)))(t)
 }
 
-// withAccess starts a console for the people of a file. Of the tokens, anna may replay, and bob may look.
+// withAccess starts a console for the people of a file. anna may replay, and bob may only look.
 func withAccess(t *testing.T, text string, letters int) *operator {
 	t.Helper()
 	o := newOperator(t, letters)
@@ -46,7 +46,7 @@ func withAccess(t *testing.T, text string, letters int) *operator {
 
 const tokenFile = "url: http://127.0.0.1:8480\npeople: [{name: anna, role: replay, token_file: anna}, {name: bob, role: read, token_file: bob}]\n"
 
-// signIn signs in as a browser does, and returns the page that it leads to.
+// signIn signs in like a browser, and returns the page to which it leads.
 func (o *operator) signIn(token, to string) *httptest.ResponseRecorder {
 	w := o.send("/sign-in", url.Values{"secret": {token}, "to": {to}})
 	if cookies := w.Result().Cookies(); len(cookies) > 0 {
@@ -55,7 +55,7 @@ func (o *operator) signIn(token, to string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Nobody sees anything before signing in; the link that was wanted comes after it.
+// Nobody sees anything before signing in; the requested page comes after it.
 func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	o := withAccess(t, tokenFile, 2)
 	for _, path := range []string{"/", "/dead-letters/id-a", "/map", "/audit", "/change?verb=discard", "/nowhere"} {
@@ -86,7 +86,8 @@ func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	expect.That(t, w.Code == http.StatusForbidden && len(w.Result().Cookies()) <= 0, "a form of another page signs in: %d", w.Code)
 }
 
-// Who may look sees no button, and what is sent all the same changes nothing. What is changed bears the name of who signed in.
+// A person who may only look sees no button, and a form that is sent anyway changes nothing. A change has the name of
+// the person who signed in.
 func TestAccess_S4_6_roles(t *testing.T) {
 	o := withAccess(t, tokenFile, 3)
 	o.signIn(annasToken, "/")
@@ -168,7 +169,7 @@ func writeKeyPair(t *testing.T, pair tls.Certificate, cert, key string) {
 	must.Do(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), 0o600))
 }
 
-// A web page can point a name of its own to this machine; its requests carry that name.
+// A web page can point its own name to this machine; its requests have that name.
 func TestGuard_S4_6_refuses_other_host_names(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	for host, want := range map[string]int{
@@ -228,5 +229,5 @@ func TestListen_S4_6_at_loopback_only(t *testing.T) {
 	l := must.Get(Listen(t.Context(), "localhost:0", access.Loopback("")))(t)
 	defer l.Close()
 	_, err := Listen(t.Context(), l.Addr().String(), access.Loopback(""))
-	expect.That(t, err != nil && !errors.Is(err, ErrAddress) && strings.Contains(err.Error(), "--listen"), "a port that is taken: %v", err)
+	expect.That(t, err != nil && !errors.Is(err, ErrAddress) && strings.Contains(err.Error(), "--listen"), "a port that is in use: %v", err)
 }

@@ -77,7 +77,7 @@ func placeOfEvent(e *audit.Event) place {
 	return place{at: e.Time.UnixMilli(), seq: e.Place.Seq, of: e}
 }
 
-// placeOfAction ignores what changes while the command runs.
+// placeOfAction ignores changes while the command runs.
 func placeOfAction(a *audit.Action) place {
 	return place{at: a.Began.UnixMilli(), of: []string{a.Operation, a.By, a.User, a.Reason}}
 }
@@ -113,7 +113,7 @@ func parsePlace(text string) (*place, error) {
 	return &p, nil
 }
 
-// newest selects one page of many entries. It holds at most twice its limit in memory.
+// newest selects one page of many entries. It keeps at most twice its limit in memory.
 type newest[T any] struct {
 	limit int
 	after *place // nil is the first page

@@ -23,7 +23,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// listening serves a console until the test ends and returns its address. What has to know the address before is run first.
+// listening serves a console until the test ends and returns its address. Preparations that need the address run
+// first.
 func listening(d *desk, first ...func(address string)) string {
 	d.t.Helper()
 	l := must.Get(Listen(d.t.Context(), "127.0.0.1:0", d.gate))(d.t)
@@ -41,7 +42,8 @@ func listening(d *desk, first ...func(address string)) string {
 	return address
 }
 
-// An operator looks: what waits, which group is the largest, for which values, one dead letter of it, what was done to it.
+// An operator looks at the pending dead letters, the largest group, its values, one of its dead letters, and the
+// history of that one.
 func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	other := func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "lookup_miss", "no such code" }
 	long := "P-b" + strings.Repeat(" of the cadastre", 20)
@@ -103,8 +105,8 @@ func consuming(d *desk) {
 	})
 }
 
-// An operator's whole work by clicks: choose a group, a dry run, a replay with a canary that the running pipeline judges, its outcome; then a
-// discard that is taken back.
+// An operator's whole work by clicks: choose a group, a dry run, a replay with a canary that the running pipeline
+// processes, its outcome; then a discard and its undo.
 func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing.T) {
 	o := newOperator(t, 0)
 	o.passing(30)
@@ -112,7 +114,7 @@ func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing
 	d.put(letter("crossed-1", 50), letter("crossed-2", 51))
 	consuming(d)
 	p := chromium.Start(t).Open(listening(d)+"/", 1280, 900)
-	p.AwaitText("An instance runs, and nobody paused it.")
+	p.AwaitText("An instance runs, and the pipeline is not paused.")
 	p.Click("timeout")
 	p.AwaitText("Dead letters: 30")
 	p.Click("Replay 30 dead letters…")
@@ -159,7 +161,7 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 	d := newDesk(t)
 	texts := hostileTexts()
 	for i, text := range texts {
-		short := text[:min(len(text), 50<<10)] // a broker takes no record whose headers all have a megabyte
+		short := text[:min(len(text), 50<<10)] // a broker refuses a record with several headers of a megabyte each
 		r := letter(fmt.Sprintf("id-%d", i), i, func(c *header.Control) {
 			c.ErrorMessage, c.FeatureID, c.ErrorCode, c.Pipeline = short, short, short, short
 		})
@@ -194,8 +196,8 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %.3000s", strings.Join(log, "\n"))
 }
 
-// A million dead letters: the first page and the map are painted with the exact number, also while the index has the oldest of them alone. So
-// they are made of counts, and no request of theirs reads every dead letter.
+// A million dead letters: the first page and the map are shown with the exact number, also while the index has only
+// the oldest of them. They are made from counts, and none of their requests reads every dead letter.
 func TestBrowser_S4_6_paints_a_million_dead_letters(t *testing.T) {
 	testrun.Nightly(t)
 	d := newDesk(t)

@@ -18,7 +18,7 @@ const verbReplay = "replay"
 
 // changeRoutes lists the pages that lead to changes. The pages themselves change nothing.
 func changeRoutes() []route {
-	verb := param{"verb", "what is to be done", text, false}
+	verb := param{"verb", "what to do", text, false}
 	return []route{
 		showing("/change", append(filterParams(), verb), (*Console).changePage),
 		showing("/drafts/{id}", nil, (*Console).draftPage),
@@ -27,7 +27,7 @@ func changeRoutes() []route {
 	}
 }
 
-// changeView is what the page of a change shows.
+// changeView is the content of the page of a change.
 type changeView struct {
 	Verb    string
 	Filter  string // as JSON, for the form
@@ -35,8 +35,8 @@ type changeView struct {
 	Changed int    // of an undo: those that it changes
 	Groups  []dlq.GroupJSON
 	Undoes  string            // operation that an undo reverses
-	Was     []audit.Action    // what the audit topic has of that operation
-	Left    []replay.LeftBy   // dead letters that an undo leaves as they are
+	Was     []audit.Action    // events of that operation in the audit topic
+	Left    []replay.LeftBy   // dead letters that an undo leaves unchanged
 	GoesOn  string            // ID of the replay that is continued
 	Again   int               // of Letters: those that the replay already sent and that are pending again
 	Missing []string          // topics that must be created first
@@ -45,9 +45,9 @@ type changeView struct {
 	Outlook []plan.Outcome    // of a dry run
 	Summary *plan.Summary     // of a dry run
 	Draft   string            // id of the dry run
-	Waits   []replay.Obstacle // what keeps the consumer from finishing reinjected records
+	Waits   []replay.Obstacle // obstacles that keep the consumer from finishing reinjected records
 	Differs bool
-	PutBack map[string]int // of Letters that are to be reopened: how many were already put back, by topic
+	PutBack map[string]int // among Letters to be reopened: how many were already put back, by topic
 	Targets map[string]int // of a DLQ without a pipeline: how many go back, by topic
 	Mapping []string
 	Canary  int
@@ -166,8 +166,8 @@ func (c *Console) undoPage(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// goOnPage selects what an unfinished operation did not reach, by the filter in the audit topic. Therefore it also works
-// after a restart, and for an operation that a command began.
+// goOnPage selects the dead letters that an unfinished operation did not reach, by the filter in the audit topic.
+// Therefore it also works after a restart, and for an operation that a command began.
 func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 	job, err := c.changes.service.Job(ctx, q.id)
 	if err != nil {

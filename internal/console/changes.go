@@ -31,12 +31,12 @@ const (
 	keptActs = 100
 	// leasePatience is how long an operation waits for another operator's operation to end.
 	leasePatience = 10 * time.Minute
-	// atOnce is how long a request waits for what it started, so that a small dry run is shown immediately.
+	// atOnce is how long a request waits for its result, so that a small dry run is shown immediately.
 	atOnce = 1500 * time.Millisecond
 )
 
-// workbench runs what the pages start: dry runs, and operations in this process. The control topic keeps operations
-// beyond the process. It is safe for concurrent use.
+// workbench runs the work that pages start: dry runs, and operations in this process. The control topic keeps
+// operations across restarts. It is safe for concurrent use.
 type workbench struct {
 	Changes
 	service *replay.Service
@@ -155,7 +155,7 @@ func (w *workbench) start(id string, do func(context.Context) error) error {
 		return &fault{exit: cli.ExitRefused, text: "the server is shutting down; nothing was changed"}
 	}
 	if len(w.acts) >= keptActs {
-		maps.DeleteFunc(w.acts, func(_ string, a *task) bool { return a.ended() }) // the topics record what they did
+		maps.DeleteFunc(w.acts, func(_ string, a *task) bool { return a.ended() }) // the topics record the changes
 	}
 	a := &task{done: make(chan struct{})}
 	w.acts[id] = a
@@ -181,7 +181,7 @@ type consent struct {
 	create         bool // create the topics that a DLQ without a pipeline needs for its changes
 	mappingDiffers bool
 	targets        bool // send to the topics that the headers of dead letters name
-	putBack        bool // reopen what was already put back, too
+	putBack        bool // also reopen dead letters that were already put back
 }
 
 // check refuses a change without consent: to other dead letters than were shown, or without the number that must be
@@ -210,7 +210,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if !d.ended() || d.err != nil {
 		return usage("the dry run %s did not complete; look at it first", d.id)
 	}
-	if err := c.check(d.plan.Changes(false), true); err != nil { // what was sent cannot be undone
+	if err := c.check(d.plan.Changes(false), true); err != nil { // sent records cannot be undone
 		return err
 	}
 	if lines, differs := w.mappings(d.plan); differs && !d.plan.Alone() && !c.mappingDiffers {
@@ -247,7 +247,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 // numberIsTyped reports whether the number of a reversible change must be typed, as on the command line.
 func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 
-// confirm compares the number of dead letters that would change with the one that was shown.
+// confirm compares the number of dead letters that would change with the number shown before.
 func (c consent) confirm(letters int) error { return c.check(letters, false) }
 
 func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent) operation.Call {

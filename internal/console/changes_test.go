@@ -73,7 +73,7 @@ func (o *operator) posting(path string, form url.Values) *http.Request {
 	return r
 }
 
-// follows posts a form that must succeed and returns the page that it leads to.
+// follows posts a form that must succeed and returns the resulting page.
 func (o *operator) follows(path string, form url.Values) (to, page string) {
 	o.t.Helper()
 	w := o.send(path, form)
@@ -104,7 +104,7 @@ func with(form url.Values, pairs ...string) url.Values {
 	return form
 }
 
-// A discard says how many, is made in the operator's name with the reason, and is taken back.
+// A discard shows the number of dead letters, is recorded with the operator's name and reason, and can be undone.
 func TestChanges_S4_6_discards_and_undoes(t *testing.T) {
 	o := newOperator(t, 3)
 	page := o.see("/change?verb=discard&id=id-a&id=id-b")
@@ -125,7 +125,7 @@ func TestChanges_S4_6_discards_and_undoes(t *testing.T) {
 	says(t, o.with(request("/undo/"+operation)), http.StatusOK, "No dead letter of this operation can be taken back")
 }
 
-// What was sent out of the pipeline is reopened with the box that says so, else left.
+// Dead letters that were sent out of the pipeline are only reopened if the box for it is checked.
 func TestChanges_S4_6_reopens_what_was_put_back_only_by_a_word(t *testing.T) {
 	o := newOperator(t, 2)
 	for id, to := range map[string]string{"id-a": "other", "id-b": ""} {
@@ -141,7 +141,7 @@ func TestChanges_S4_6_reopens_what_was_put_back_only_by_a_word(t *testing.T) {
 	says(t, o.with(request("/change?verb=replay")), http.StatusOK, "Dry run of 2 dead letters")
 }
 
-// A replay is carried out as its dry run stands, after the number was typed.
+// A replay is executed as its dry run showed it, after the number was typed.
 func TestChanges_S4_6_S4_8_replays_what_the_dry_run_showed(t *testing.T) {
 	o := newOperator(t, 0)
 	o.passing(3)
@@ -178,15 +178,15 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 	page := o.see("/change?verb=discard")
 	good := with(form(page), "reason", "gone")
 	for name, change := range map[string]func(*http.Request){
-		"another origin":         func(r *http.Request) { r.Header.Set("Origin", "http://elsewhere.example") },
-		"another port":           func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:9999") },
-		"no origin":              func(r *http.Request) { r.Header.Del("Origin") },
-		"an opaque origin":       func(r *http.Request) { r.Header.Set("Origin", "null") },
-		"another site":           func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-		"another port of ours":   func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
-		"no session":             func(r *http.Request) { r.Header.Del("Cookie") },
-		"somebody else's cookie": func(r *http.Request) { r.Header.Set("Cookie", "switchback-session=AAAAAAAAAAAAAAAAAAAAAAAAAA") },
-		"another host name":      func(r *http.Request) { r.Host = "rebound.example"; r.Header.Set("Origin", "http://rebound.example") },
+		"another origin":           func(r *http.Request) { r.Header.Set("Origin", "http://elsewhere.example") },
+		"another port":             func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:9999") },
+		"no origin":                func(r *http.Request) { r.Header.Del("Origin") },
+		"an opaque origin":         func(r *http.Request) { r.Header.Set("Origin", "null") },
+		"another site":             func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"another one of our ports": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+		"no session":               func(r *http.Request) { r.Header.Del("Cookie") },
+		"somebody else's cookie":   func(r *http.Request) { r.Header.Set("Cookie", "switchback-session=AAAAAAAAAAAAAAAAAAAAAAAAAA") },
+		"another host name":        func(r *http.Request) { r.Host = "rebound.example"; r.Header.Set("Origin", "http://rebound.example") },
 	} {
 		r := o.posting("/change", good)
 		change(r)
@@ -233,13 +233,13 @@ func TestChanges_S4_6_not_unless_allowed(t *testing.T) {
 	expect.Equal(t, o.get("/change?verb=discard").Code, http.StatusNotFound)
 }
 
-// What stopped is gone on with after a restart of the server, by what the topics say alone.
+// An interrupted operation continues after a restart of the server, from the topics alone.
 func TestChanges_S4_6_S4_8_a_replay_goes_on_after_a_restart(t *testing.T) {
 	o := newOperator(t, 0)
 	o.passing(4)
 	to, consent := o.planned(4, "1")
 	to, _ = o.follows(to, consent)
-	page := o.until(to, "<dt>Put back</dt><dd>1 of 4 dead letters</dd>") // nobody finishes the canary
+	page := o.until(to, "<dt>Put back</dt><dd>1 of 4 dead letters</dd>") // no operator finishes the canary
 	expect.That(t, strings.Contains(page, `<button id="pause">Pause</button>`) && strings.Contains(page, `<button id="cancel">Cancel</button>`), "%v", page)
 	o.stop()
 	o.open()
@@ -254,7 +254,7 @@ func TestChanges_S4_6_S4_8_a_replay_goes_on_after_a_restart(t *testing.T) {
 	expect.That(t, got["replaying"] == 4 && strings.Contains(o.see(to), ">done<"), "%v %s", got, to)
 }
 
-// A job is paused, resumed and cancelled; what ended takes no order.
+// A job is paused, resumed and cancelled; a finished one accepts no order.
 func TestChanges_S4_6_orders_a_job(t *testing.T) {
 	o := newOperator(t, 0)
 	o.passing(3)
@@ -272,7 +272,8 @@ func TestChanges_S4_6_orders_a_job(t *testing.T) {
 	says(t, o.send(to+"/prune", token), http.StatusBadRequest)
 }
 
-// An operation that cannot begin says why, in the words of the commands, and the brokers' absence is said before anything is asked.
+// An operation that cannot begin reports the reason in the words of the commands, and the absence of brokers is
+// reported before any question.
 func TestChanges_S4_6_says_why_nothing_was_changed(t *testing.T) {
 	o := newOperator(t, 2)
 	page := o.see("/change?verb=discard")

@@ -123,7 +123,7 @@ func (c *Console) Handler() http.Handler {
 		send(w, http.StatusOK, "application/json", c.openAPI)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.failed(w, r, &fault{exit: cli.ExitNothing, text: "there is no " + r.URL.Path + "; /api/openapi.json lists what there is"})
+		c.failed(w, r, &fault{exit: cli.ExitNothing, text: "there is no " + r.URL.Path + "; /api/openapi.json lists all paths"})
 	})
 	return c.guard(mux)
 }

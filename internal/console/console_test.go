@@ -51,7 +51,7 @@ func TestGroups_S4_6_the_largest_first_page_by_page(t *testing.T) {
 	d.refused(d.get("/api/groups?cursor=x"), http.StatusBadRequest)
 }
 
-// Dead letters that arrive while somebody pages neither repeat others nor hide them.
+// Dead letters that arrive while somebody pages neither cause repetitions nor hide others.
 func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.T) {
 	for _, order := range []string{"oldest", "newest"} {
 		t.Run(order, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.
 	}
 }
 
-// A page of large keys ends early, and the next goes on behind it.
+// A page of large keys ends early, and the next one continues after it.
 func TestLetters_S4_6_a_page_is_bounded_in_bytes(t *testing.T) {
 	var records []*kgo.Record
 	for i := range 60 {
@@ -124,7 +124,7 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 		"%+v", got)
 	d.put(replaying("b", "fix-2"))
 	got = read[ReplaysAnswer](d, "/api/replays")
-	expect.That(t, len(got.Replays.Replays) == 2, "what came since is missing: %+v", got)
+	expect.That(t, len(got.Replays.Replays) == 2, "dead letters that arrived since are missing: %+v", got)
 	of := read[ReplayAnswer](d, "/api/replays/fix-1").Replay
 	expect.That(t, of.Attempted == 1 && of.UnderWay == 1, "%+v", of)
 	d.put(replaying("b", "fix-1"), reprocessed("b", "fix-1"))
@@ -184,7 +184,7 @@ func TestAudit_S4_6_the_newest_first(t *testing.T) {
 	d.refused(d.get("/api/audit?cursor=1.2"), http.StatusBadRequest)
 }
 
-// A filter that is not understood is never an answer about everything.
+// An invalid filter never returns everything.
 func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	for _, query := range []string{
@@ -210,7 +210,7 @@ func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
 	expect.Equal(t, len(read[LettersAnswer](d, "/api/dead-letters").Letters), 1, "dead letters")
 }
 
-// An answer that is sent piece by piece could keep the index busy for as long as a client likes.
+// An answer sent in pieces could keep the index busy for as long as a client likes.
 func TestConsole_S4_6_an_answer_is_complete_before_it_is_sent(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	for _, path := range []string{"/api/dead-letters", "/api/dead-letters/a", "/api/dead-letters/a/value", "/api/nowhere"} {
@@ -225,7 +225,7 @@ func TestConsole_S4_6_bytes_cannot_steer_a_terminal(t *testing.T) {
 	expect.That(t, !strings.ContainsAny(w.Body.String(), "\x1b\u202e") && json.Valid(w.Body.Bytes()), "%s", w.Body)
 }
 
-// Without a pipeline there are no replays, and the answer says what to do.
+// Without a pipeline there are no replays, and the answer suggests what to do.
 func TestReplays_S4_6_need_a_pipeline(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	d.console.pipeline = nil

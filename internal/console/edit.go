@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxEdited is the largest value in bytes that can be edited on a page. A form takes three times as many.
+	// maxEdited is the largest value in bytes that can be edited on a page. A form is up to three times as large.
 	maxEdited = 20 << 10
 	// maxFields is how many properties a page offers separately.
 	maxFields = 60
@@ -110,8 +110,8 @@ func written(value json.RawMessage) string {
 	return string(value)
 }
 
-// retyped converts what a person wrote over a value to JSON. A text stays a text. A number, truth value or null becomes
-// a text only if the new text is none of them.
+// retyped converts what a person entered for a value to JSON. A text stays a text. A number, truth value or null
+// becomes a text only if the new text is not one of them.
 func retyped(was json.RawMessage, text string) json.RawMessage {
 	single := json.RawMessage(strings.TrimSpace(text))
 	if was[0] != '"' && json.Valid(single) && single[0] != '{' && single[0] != '[' {
@@ -128,7 +128,7 @@ type step struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// typed converts what was written over a dead letter to a JSON Patch: single properties, or the whole value.
+// typed converts the input for a dead letter to a JSON Patch: single properties, or the whole value.
 func typed(form url.Values) ([]byte, error) {
 	if text := strings.ReplaceAll(form.Get("value"), "\r\n", "\n"); text != "" {
 		if err := json.Unmarshal([]byte(text), new(json.RawMessage)); err != nil {

@@ -14,9 +14,9 @@ import (
 
 const mended = `{"type":"Feature","id":"P-1","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]},"properties":{}}`
 
-// A property keeps its type, and what is not touched is no change, whatever it is.
+// A property keeps its type, and a property without a change stays as it is, whatever its value.
 func TestTyped_S4_8_what_was_written_over_a_property(t *testing.T) {
-	for _, c := range [][3]string{ // what it was, what was written, the value of the step; "" is no step
+	for _, c := range [][3]string{ // the old value, the input, the value of the step; "" is no step
 		{`"a"`, "b", `"b"`}, {`"12"`, "13", `"13"`}, {`12`, "13", `13`}, {`12`, "1'300", `"1'300"`}, {`12`, "13 ha", `"13 ha"`}, {`12`, " 13 ", `13`},
 		{`null`, "x", `"x"`}, {`null`, "5", `5`}, {`true`, "false", `false`}, {`1`, "[1]", `"[1]"`}, {`1`, `{"a":1}`, `"{\"a\":1}"`}, {`1`, "", `""`}, {`"a"`, "", `""`},
 		{`1.50`, "1.50", ""}, {`"a"`, "a", ""}, {`"a\"b<\u00e9"`, `a"b<é`, ""}, {`1e400`, "1e400", ""}, {`no JSON`, "x", ""}, {``, "x", ""},
@@ -32,7 +32,7 @@ func TestTyped_S4_8_what_was_written_over_a_property(t *testing.T) {
 	expect.That(t, err != nil, "two values pass as one")
 }
 
-// Only what a form gives back as it was is offered by itself.
+// A value is only offered for editing if a form returns it unchanged.
 func TestEditView_S4_8_offers_what_a_form_keeps(t *testing.T) {
 	of := func(value string) (*editView, error) {
 		return newEditView(&dlq.DetailJSON{LetterJSON: dlq.LetterJSON{Value: &value}})
@@ -53,7 +53,8 @@ func TestEditView_S4_8_offers_what_a_form_keeps(t *testing.T) {
 	}
 }
 
-// An edit says what it changes and whether it would pass, makes a new version in the operator's name, and is taken back.
+// An edit shows its changes and whether the result would pass, writes a new version with the operator's name, and can
+// be undone.
 func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	o := newOperator(t, 2)
 	page := o.see("/edit/id-a")
@@ -73,7 +74,7 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	undo := "/undo/" + strings.TrimPrefix(o.operationOf("corners swapped"), "/replays/")
 	to, _ = o.follows(undo, with(form(o.see(undo)), "reason", "it was right"))
 	o.until(to, ">done<")
-	expect.That(t, !strings.Contains(o.see("/dead-letters/id-a"), "[2,0],[2,2]"), "the edit is not taken back")
+	expect.That(t, !strings.Contains(o.see("/dead-letters/id-a"), "[2,0],[2,2]"), "the edit is not undone")
 	for name, form := range map[string]url.Values{
 		"no JSON": with(form(page), "value", "{"), "nothing": form(page), "a patch by hand": with(form(page), "patch", "{}"),
 	} {

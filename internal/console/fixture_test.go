@@ -53,11 +53,11 @@ type desk struct {
 	metrics []string            // of instances
 	begin   func() *access.Gate // as each start of the command does
 	gate    *access.Gate
-	stop    func() // ends the console, as the end of the command does
+	stop    func() // ends the console, like the end of the command
 }
 
-// newDesk starts a broker with records, and a console whose clock stands still, for a test that runs beside others. Every request refreshes
-// the index.
+// newDesk starts a broker with records, and a console with a fixed clock, for a parallel test. Every request
+// refreshes the index.
 func newDesk(t *testing.T, records ...*kgo.Record) *desk {
 	t.Helper()
 	return newDeskOf(t, nil, records...)
@@ -132,7 +132,7 @@ func letter(id string, seconds int, change ...func(*header.Control)) *kgo.Record
 	return &kgo.Record{Topic: "features.dlq", Key: []byte(id), Value: []byte(bowTie), Timestamp: at, Headers: c.AppendTo(nil)}
 }
 
-// replaying is a state by which a dead letter was put back.
+// replaying is the state of a dead letter that was put back.
 func replaying(id, replayID string) *kgo.Record {
 	return deadletters.State{ID: id, Status: deadletters.Replaying, ReplayID: replayID, At: start, By: "anna"}.Record("features.dlq-status", 0)
 }
@@ -153,7 +153,7 @@ func event(letter, operation string, seconds int) *kgo.Record {
 	return r
 }
 
-// get asks for a path as a client on this machine does.
+// get requests a path like a client on this machine.
 func (d *desk) get(path string) *httptest.ResponseRecorder { return d.ask(request(path)) }
 
 func request(path string) *http.Request {

@@ -14,8 +14,8 @@ import (
 // maxQuery is the largest path and query of a request, in bytes.
 const maxQuery = 8 << 10
 
-// guard refuses what the console does not serve, sets the headers of every answer, and bounds the number of requests in
-// progress and their time.
+// guard refuses requests that the console does not serve, sets the headers of every answer, and bounds the number of
+// requests in progress and their time.
 func (c *Console) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -56,7 +56,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 // identityKey is the key of the [access.Identity] in the context of a request.
 type identityKey struct{}
 
-// whoAsks returns who sent the request of a context. Before the sign-in that is nobody, who may do nothing.
+// whoAsks returns who sent the request of a context. Before the sign-in it is the zero person, who may do nothing.
 func whoAsks(ctx context.Context) access.Identity {
 	who, _ := ctx.Value(identityKey{}).(access.Identity)
 	return who

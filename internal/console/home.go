@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// keptLists is how many pages have their lists cached, and keptFor for how long. The time is for what changes
-	// without a record of the DLQ or the status topic: notes of others, shares of the traffic, and ages.
+	// keptLists is how many pages have their lists cached, and keptFor for how long. The time limit is for changes
+	// without a record of the DLQ or the status topic: notes of other operators, shares of the traffic, and ages.
 	keptLists = 8
 	keptFor   = time.Minute
 )
 
-// lists are what the home page shows of the index besides the statistics.
+// lists are the content of the home page from the index, besides the statistics.
 type lists struct {
 	Groups  GroupsAnswer
 	Chosen  *chosen // group

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// passing puts dead letters that today's transform takes.
+// passing puts dead letters that today's transform accepts.
 func (o *operator) passing(letters int) {
 	o.t.Helper()
 	for i := range letters {
@@ -26,7 +26,7 @@ func (o *operator) planned(letters int, canary string) (to string, consent url.V
 	return to, with(form(page), "reason", "it answers", "typed", fmt.Sprint(letters), "canary", canary)
 }
 
-// goesOn carries out what an operation left.
+// goesOn executes the rest of an operation.
 func (o *operator) goesOn(job string, letters int) {
 	o.t.Helper()
 	to, _ := o.follows("/dry-run", form(o.see("/go-on/"+strings.TrimPrefix(job, "/replays/"))))

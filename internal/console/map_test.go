@@ -48,7 +48,7 @@ func TestMap_S4_6_clusters_lead_to_dead_letters(t *testing.T) {
 	expect.That(t, strings.Contains(text, "No dead letter lies here") && !strings.Contains(text, "<svg"), "%v", text)
 }
 
-// A source in metres lies on the globe as its system says; coordinates of which nobody says what they are have no globe.
+// A source in metres is shown on the globe by its coordinate system; coordinates in an unknown system have no globe.
 func TestMap_S4_6_of_other_systems(t *testing.T) {
 	d := newDesk(t)
 	d.place("zurich", "2683000,1247000,2683200,1247200")
@@ -65,7 +65,7 @@ func TestMap_S4_6_of_other_systems(t *testing.T) {
 	says(t, d.get("/map"), http.StatusOK, "around 47.3695°N 8.5388°E")
 }
 
-// An operator goes from the whole map nearer and nearer, to one dead letter, by the mouse and by the keyboard.
+// An operator zooms from the whole map to one dead letter, by the mouse and by the keyboard.
 func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 	d := newDesk(t)
 	for i := range 12 {
@@ -97,7 +97,8 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
 
-// The page of a dead letter draws every shape that it can, with a cross where it is refused, and shows no picture of what has none.
+// The page of a dead letter draws every shape that can be drawn, with a cross where it is refused, and shows no
+// picture of any other.
 func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	at := read[LetterAnswer](d, "/api/dead-letters/a").Letter.Refused
@@ -136,7 +137,7 @@ func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 	}
 }
 
-// Where today's transform repairs a geometry, the page has it before and after.
+// Where today's transform repairs a geometry, the page shows both versions.
 func TestShape_S4_6_before_and_after_a_repair(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	says(t, d.get("/dead-letters/a"), http.StatusOK, `data-repaired=""`)
@@ -174,7 +175,7 @@ func steps(kind string, line []orb.Point) string {
 	return out + "\n"
 }
 
-// The font and the outlines that are in the program are those of the npm packages. WORLD_UPDATE=1 writes the outlines.
+// The embedded font and outlines are those of the npm packages. WORLD_UPDATE=1 writes the outlines.
 func TestWorld_S4_6_is_what_the_package_has(t *testing.T) {
 	testrun.Nightly(t)
 	font, err := pageFiles.ReadFile("page/inter.woff2")

@@ -13,7 +13,7 @@ import (
 // mapRowsShown is how many clusters the table under a map has.
 const mapRowsShown = 12
 
-// mapView is what the page of a map shows. The script of the page draws it.
+// mapView is the content of the map's page. The script of the page draws it.
 type mapView struct {
 	MapAnswer
 	Marks   []cluster // largest first

@@ -19,14 +19,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// masked replaces what the reader may not see.
+// masked replaces values that the reader may not see.
 const masked = "masked"
 
 // mask hides fields of values from the reader; nil hides nothing. Messages, headers, keys and requests may repeat any
 // value, so they are hidden entirely.
 type mask [][]string // members of a path each
 
-// maskOf returns what is hidden from the sender of a request.
+// maskOf returns the values that are hidden from the sender of a request.
 func (c *Console) maskOf(ctx context.Context) mask { return c.gate.Hides(whoAsks(ctx)) }
 
 // allows refuses requests that could be used to guess hidden values, and answers that would show them.
@@ -51,7 +51,7 @@ func (m mask) allows(r route, q query) error {
 	return nil
 }
 
-// filter refuses filters of a form with which somebody could guess hidden values.
+// filter refuses filters of a form by which somebody could guess hidden values.
 func (m mask) filter(f deadletters.Filter) error {
 	q := query{values: url.Values{"text": {f.Text}, "feature": f.Features, "header": {}}}
 	if len(f.Headers) > 0 {
@@ -110,7 +110,7 @@ func (m mask) value(text []byte) json.RawMessage {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(m.under(v, nil)) // what was decoded can be encoded
+	_ = e.Encode(m.under(v, nil)) // a decoded value can be encoded
 	return bytes.TrimSpace(out.Bytes())
 }
 

@@ -65,7 +65,7 @@ func everything() (paths []string) {
 	return append(paths, "/audit?dead_letter=id-a", "/api/audit?dead_letter=id-a", "/audit?operation=op-1")
 }
 
-// as asks with a token.
+// as sends a request with a token.
 func (o *operator) as(token, path string) *httptest.ResponseRecorder {
 	r := request(path)
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -92,7 +92,7 @@ func TestMask_S4_6_tells_nothing(t *testing.T) {
 				"%s of %s: %d %s", path, name, w.Code, w.Body)
 		}
 	}
-	expect.That(t, seen >= 20, "eve sees the secret at %d addresses alone", seen)
+	expect.That(t, seen >= 20, "eve sees the secret at %d addresses", seen)
 	for _, path := range []string{"/api/dead-letters?text=Beeble", "/?text=B", "/api/groups?header=raw", "/map?feature=" + secret, "/api/dead-letters/id-a/value", "/change?verb=discard&text=B"} {
 		says(t, o.as(annasToken, path), http.StatusForbidden, "are masked for your role")
 		says(t, o.as(evesToken, path), http.StatusOK)
@@ -101,8 +101,8 @@ func TestMask_S4_6_tells_nothing(t *testing.T) {
 	expect.That(t, strings.Contains(page, "&#34;use&#34;:&#34;kept&#34;") && strings.Contains(page, "Fields are masked for your role") && !strings.Contains(page, "/value"), "%v", page)
 }
 
-// The form of a change takes no filter that guesses; a dry run that somebody else made tells nothing; and a file without the rule shows all
-// after a restart.
+// The form of a change refuses a filter that guesses; a dry run by another person reveals nothing; and a file without
+// the rule shows everything after a restart.
 func TestMask_S4_6_in_changes_and_after_a_restart(t *testing.T) {
 	o := withSecrets(t, masks)
 	o.signIn(annasToken, "/")
@@ -113,7 +113,7 @@ func TestMask_S4_6_in_changes_and_after_a_restart(t *testing.T) {
 		}
 	}
 	to, _ := o.follows("/dry-run", form(page))
-	page = o.until(to, "What is to be expected now")
+	page = o.until(to, "Expected results")
 	expect.That(t, !strings.Contains(page, secret), "%v", page)
 	o.stop()
 	o.begin = func() *access.Gate {

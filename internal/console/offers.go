@@ -41,7 +41,7 @@ func offersOf(f deadletters.Filter, states map[deadletters.Status]int) (offers [
 	return offers
 }
 
-// LetterOffers lists what can be done to the dead letter of the page.
+// LetterOffers lists the possible changes of the page's dead letter.
 func (p page) LetterOffers() (verbs []string) {
 	verbs = []string{verbReplay}
 	for _, verb := range replay.Verbs() {

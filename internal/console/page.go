@@ -75,7 +75,7 @@ func pageRoutes() []route {
 // page is the data of the template.
 type page struct {
 	DLQ      string
-	Title    string // of what the page shows
+	Title    string // of the content of the page
 	Pipeline bool   // there are replays and an audit topic
 	At       string // the path that the navigation marks
 	Fresh    Freshness
@@ -300,7 +300,7 @@ func (c *Console) words() template.FuncMap {
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
 		"said":     func(j *control.Job, why string) bool { return j != nil && j.Why == why },
 		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
-		"changes":  func(a audit.Action) bool { return a.Done[audit.Replayed] == 0 }, // what was sent cannot be undone
+		"changes":  func(a audit.Action) bool { return a.Done[audit.Replayed] == 0 }, // sent records cannot be undone
 		"span":     func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
 		"seconds":  func(since *time.Time) string { return thousands(int(max(0, c.now().Sub(*since)).Seconds())) },
 		"due": func(at *time.Time) template.HTML {

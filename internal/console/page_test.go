@@ -46,8 +46,8 @@ func TestPage_S4_6_says_first_how_many_wait_and_since_when(t *testing.T) {
 	expect.That(t, !strings.Contains(of, `href="/dead-letters/a"`) && strings.Contains(of, `href="/dead-letters/b"`) && strings.Contains(of, "Dead letters: 2"), "%s shows %s", link[1], of)
 	none := shown(d, "/?text=nothing&code=&since=&status=&order=oldest", http.StatusOK)
 	expect.That(t, strings.Contains(none, "No dead letter matches") && strings.Contains(none, `data-live="5000"`), "%s", none)
-	d.console.now = func() time.Time { d.now = d.now.Add(time.Second); return d.now } // an answer takes seconds, and is asked for the less often
-	expect.That(t, regexp.MustCompile(`data-live="[0-9]{5,}"`).MatchString(shown(d, "/", http.StatusOK)), "it is asked for as often as one that takes no time")
+	d.console.now = func() time.Time { d.now = d.now.Add(time.Second); return d.now } // an answer that takes seconds is requested less often
+	expect.That(t, regexp.MustCompile(`data-live="[0-9]{5,}"`).MatchString(shown(d, "/", http.StatusOK)), "it is requested as often as one that takes no time")
 }
 
 func TestPage_S4_6_pages_through_all(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPage_S4_6_pages_through_all(t *testing.T) {
 	}
 }
 
-// Text of records is text, whatever it says.
+// Text of records is shown as text, whatever its content.
 func TestPage_S4_6_payloads_are_text(t *testing.T) {
 	hostile := "<script>alert(1)</script>\x1b[2J\u202e\"'><img src=x>"
 	r := letter("<b>id", 0, func(c *header.Control) { c.ErrorMessage, c.FeatureID, c.ErrorCode = hostile, hostile, hostile })
@@ -114,7 +114,8 @@ func TestPage_S4_6_numbers_shares_and_spans(t *testing.T) {
 	}
 }
 
-// By keys alone: rows are gone through, selected and opened, places are reached, and a field takes the same keys as text.
+// With the keyboard alone: rows are traversed, selected and opened, pages are reached, and a field accepts the same
+// keys as text.
 func TestBrowser_S4_6_works_by_keys(t *testing.T) {
 	d := newDeskOf(t, &Changes{}, letter("a", 0), letter("b", 1), letter("c", 2))
 	address := listening(d)
@@ -151,7 +152,7 @@ func TestBrowser_S4_6_works_by_keys(t *testing.T) {
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
 
-// The first page follows what happens, and rests while somebody works with it.
+// The first page follows changes, and pauses while somebody works with it.
 func TestBrowser_S4_6_follows_unless_rows_are_selected(t *testing.T) {
 	d := newDeskOf(t, &Changes{}, letter("a", 0))
 	p := chromium.Start(t).Open(listening(d)+"/", 1280, 800)
@@ -174,7 +175,8 @@ func TestBrowser_S4_6_follows_unless_rows_are_selected(t *testing.T) {
 	p.AwaitText("3 pending dead letters")
 }
 
-// A page that is asked for again asks the index nothing, until a record has come, something was changed here, or a minute has passed.
+// A page that is requested again sends no query to the index, until a record has arrived, something was changed here,
+// or a minute has passed.
 func TestPage_S4_6_keeps_its_lists_while_nothing_changes(t *testing.T) {
 	o := newOperator(t, 2)
 	path := "/?group=" + read[GroupsAnswer](o.desk, "/api/groups").Groups[0].ID
@@ -204,8 +206,8 @@ func TestPage_S4_6_keeps_its_lists_while_nothing_changes(t *testing.T) {
 	has("a change", "id-a", "id-c")
 }
 
-// While figures change, nothing on a page that is brought up to date moves: by what the browser notes of elements that stay, and by the
-// places of all that a page is read and clicked by, which are new elements each time.
+// While figures change, no element moves on a page that is updated in place: by the browser's record of elements that
+// stay, and by the positions of everything that is read or clicked, which are new elements each time.
 func TestBrowser_S4_6_nothing_moves_while_figures_change(t *testing.T) {
 	var first []*kgo.Record
 	for i := range 9 {
@@ -239,7 +241,8 @@ func TestBrowser_S4_6_nothing_moves_while_figures_change(t *testing.T) {
 	}
 }
 
-// Who loses the permission to read while a page follows a replay is told which one, and the page goes on once it is back.
+// A person who loses the permission to read while a page follows a replay sees which permission, and the page
+// continues once it is back.
 func TestBrowser_S4_6_S4_8_a_permission_to_read_is_lost(t *testing.T) {
 	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("a", "fix-1"), replaying("b", "fix-1"))
 	p := chromium.Start(t).Open(listening(d)+"/replays/fix-1", 1280, 800)

@@ -15,7 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// tick is a distance in degrees, and binary rounds to it: the middle of two such numbers is exact, so that a message of old is that of today.
+// tick is a distance in degrees, and binary rounds to it: the middle of two such numbers is exact, so that an old
+// message equals today's.
 const tick = 1.0 / 1024
 
 func binary(v float64) float64 { return math.Round(v/tick) * tick }
@@ -53,8 +54,9 @@ type tour struct {
 	kept string // folder of the pictures; empty keeps none
 }
 
-// look holds what is shown against what every page has to be, in either theme: no wider than the narrowest window that is supported, nor
-// than a wide one, and without a violation that axe-core knows, for people who do not see, or see little contrast, or use no mouse.
+// look checks the requirements of every page, in either theme: it is no wider than the narrowest supported window,
+// nor than a wide one, and axe-core finds no violation for people who do not see, or see little contrast, or use no
+// mouse.
 func (v *tour) look(name string) {
 	v.t.Helper()
 	for _, theme := range []string{"light", "dark"} {
@@ -84,8 +86,8 @@ func (v *tour) at(path, name string) {
 	v.look(name)
 }
 
-// Every page fits its window and is accessible, with dead letters and without. PICTURES_DIR keeps what they look like; some of them are the
-// pictures of docs/console.md.
+// Every page fits its window and is accessible, with dead letters and without. PICTURES_DIR keeps the screenshots;
+// some of them are the pictures of docs/console.md.
 func TestBrowser_S4_6_pages_fit_and_are_accessible(t *testing.T) {
 	testrun.Nightly(t)
 	v := &tour{t: t, axe: chromium.Script(t, "NPM_DIR", "axe-core/axe.min.js"), kept: os.Getenv("PICTURES_DIR")}

@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// pipeline reads the topics of a pipeline other than its DLQ. One request at a time reads them, because each may read a
-// whole topic.
+// pipeline reads the topics of a pipeline other than its DLQ. One request at a time reads them, because each may read
+// a whole topic.
 type pipeline struct {
 	service  *replay.Service
 	overview *replay.Overview // follows the status topic; not safe for concurrent use
@@ -64,7 +64,7 @@ type FlowAnswer struct {
 // it returns.
 func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) (answer T, fresh Freshness, err error) {
 	if c.pipeline == nil {
-		return answer, fresh, usage("this DLQ is not the pipeline's own, so no replay and no audit topic is known; start replayer serve with -c pipeline.yaml alone, or with --brokers and --topic")
+		return answer, fresh, usage("this DLQ is not the pipeline's own, so its replays and audit topic are unknown; start replayer serve with -c pipeline.yaml alone, or with --brokers and --topic")
 	}
 	select {
 	case c.pipeline.turn <- struct{}{}:

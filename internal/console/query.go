@@ -38,8 +38,8 @@ func (q query) filled(without ...string) query {
 	return out
 }
 
-// parse reads a request. It refuses parameters that the route does not have, because an answer to a mistyped filter
-// would be about everything.
+// parse reads a request. It refuses parameters that the route does not have, because a mistyped filter would select
+// everything.
 func (r route) parse(req *http.Request) (query, error) {
 	q := query{id: req.PathValue("id")}
 	if !utf8.ValidString(q.id) || strings.ContainsRune(q.id, 0) {

@@ -76,14 +76,14 @@ func (r route) exporting() route {
 func routes() []route {
 	return []route{
 		answering("/api/stats", "Dead letters by status and day, the oldest pending one, and when retention deletes it", nil, (*Console).stats),
-		answering("/api/groups", "Groups of dead letters by what they died of, the largest first", append(filterParams(), limitParam(), cursorParam()), (*Console).groups),
+		answering("/api/groups", "Groups of dead letters by cause, the largest first", append(filterParams(), limitParam(), cursorParam()), (*Console).groups),
 		answering("/api/dead-letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page).exporting(),
 		answering("/api/dead-letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter).exporting(),
 		{path: valuePath, summary: "The original bytes of one dead letter", exports: true, send: (*Console).value},
-		answering("/api/flow", "How records move: what the group has not taken, what waits in the retry topics, and which instances run which mapping", nil, (*Console).flow),
+		answering("/api/flow", "How records move: the group's lag, the records that wait in the retry topics, and which instances run which mapping", nil, (*Console).flow),
 		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
 		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),
-		answering("/api/replays/{id}/dead-letters", "The dead letters of one replay with what became of each, by their ids", append(outcomeParams(), limitParam()), (*Console).outcomes),
+		answering("/api/replays/{id}/dead-letters", "The dead letters of one replay with the outcome of each, by their ids", append(outcomeParams(), limitParam()), (*Console).outcomes),
 		answering("/api/audit", "What operators did, the newest first", append(auditParams(), limitParam()), (*Console).audit),
 		answering("/api/map", "Where the selected dead letters lie: clusters by a grid over bbox, or over all of them, as GeoJSON", filterParams(), (*Console).clusters),
 	}
@@ -110,7 +110,7 @@ func filterParams() []param {
 
 func auditParams() []param {
 	return []param{
-		{"dead_letter", "only events about the dead letter with this id, and what the consumer made of its record", text, false},
+		{"dead_letter", "only events about the dead letter with this id, and the consumer's events about its record", text, false},
 		{"operations", "one entry for each command of an operator instead of its events, with how many dead letters it changed", boolean, false},
 		{"operation", "only events of this replay or other operation", text, false},
 		{"since", "only events at or after this: a time, a date, or an age such as 36h or 7d", text, false},

@@ -20,7 +20,7 @@ type state struct {
 	Flow   *flowView
 }
 
-// flowView is what the home page shows of records in flight.
+// flowView is the home page's view of records in flight.
 type flowView struct {
 	replay.Flow
 	Others  []status.Member // instances whose mapping differs from the pipeline file
@@ -69,7 +69,7 @@ const (
 	notKnown   flow = "Not known"
 )
 
-// flowOf returns the word for what blocks the consumer. If there are several obstacles, it is the one to remove first.
+// flowOf returns the word for the consumer's obstacle. If there are several obstacles, it is the one to remove first.
 func flowOf(obstacles []replay.Obstacle) flow {
 	word := flowing
 	for _, o := range obstacles {
@@ -150,7 +150,7 @@ func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id strin
 }
 
 // withoutPlaces returns the values that a page shows of a group. It keeps one coordinate and counts the other dead
-// letters, because each geometry is refused at a position of its own.
+// letters, because each geometry is refused at a different position.
 func withoutPlaces(values []dlq.Value) (shown []dlq.Value, places int) {
 	located := false
 	for _, v := range values {

@@ -38,7 +38,7 @@ func TestPage_S4_6_says_that_no_instance_runs(t *testing.T) {
 	says(t, d.get("/"), http.StatusOK, "it is unknown whether records flow", ">Not known<")
 }
 
-// Who paused a pipeline lets it go on; who finds it not running starts it: these are two words.
+// Whoever paused a pipeline resumes it; whoever finds it not running starts it: the page has two words for it.
 func TestFlow_S4_6_paused_is_not_dead(t *testing.T) {
 	of := func(kinds ...replay.ObstacleKind) (out []replay.Obstacle) {
 		for _, k := range kinds {
@@ -116,7 +116,7 @@ func TestMark_S4_6_finds_the_value_at_a_path(t *testing.T) {
 	}
 }
 
-// The first page tells how many records wait where, and which instances have another mapping than the file.
+// The first page shows how many records wait where, and which instances have another mapping than the file.
 func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	page := shown(d, "/", http.StatusOK)
@@ -133,7 +133,7 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	says(t, d.get("/"), http.StatusOK, `<dd>3 of features <span class="soft" title="`, "Read topic features", `">since when is not known</span></dd>`)
 	denied.Remove()
 	consuming(d)
-	eventually.Until(t.Context(), t, "the consumer has taken them", func() (bool, string) {
+	eventually.Until(t.Context(), t, "the consumer has consumed them", func() (bool, string) {
 		page := d.get("/").Body.String()
 		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
 	})
@@ -158,8 +158,8 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	expect.That(t, !strings.Contains(page, "of features</dd>") && strings.Contains(page, "unknown"), "without a broker something is known")
 }
 
-// The first page says when what waits is due, and that it is overdue; of instances that are named, which breaker is open. A record that
-// does not say when it is due, and an instance that is gone, hide nothing else.
+// The first page shows when waiting records are due, and that they are overdue; for configured instances, which
+// breaker is open. A record without a due time, and an instance that does not answer, hide nothing else.
 func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
 	d := newDesk(t)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
@@ -225,7 +225,7 @@ func TestRefresher_S4_6_one_refresh_serves_all_readers(t *testing.T) {
 	})
 }
 
-// A refresh that takes long delays no answer beyond the patience, and does not end with the reader that started it.
+// A slow refresh delays no answer beyond the patience, and does not end with the reader that started it.
 func TestRefresher_S4_6_answers_from_what_it_has(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		took := time.Second
@@ -270,7 +270,8 @@ func TestRefresher_S4_6_an_index_that_is_being_filled_is_no_answer(t *testing.T)
 	})
 }
 
-// Without a broker the index still answers, with the age of what it knows; what only a broker knows is refused with what to do.
+// Without a broker the index still answers, with the age of its data; questions that need a broker are refused with
+// advice.
 func TestConsole_S4_6_while_no_broker_answers(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	read[StatsAnswer](d, "/api/stats")

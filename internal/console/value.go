@@ -10,7 +10,7 @@ import (
 )
 
 // value sends the original bytes of a dead letter, however large they are. It spools them to a file first, so that a
-// fault in the middle is an error and not a shorter value, and a slow client holds no record of Kafka in memory.
+// fault in the middle is an error and not a shorter value, and a slow client keeps no Kafka record in memory.
 func (c *Console) value(w http.ResponseWriter, r *http.Request, q query) (err error) {
 	fresh, err := c.reached(r.Context())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// bindName binds an abstract socket; free is false if another process has it.
+// bindName binds an abstract socket; free is false if another process has bound it.
 func bindName(address string) (held io.Closer, free bool, err error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@" + address, Net: "unix"})
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -19,8 +19,8 @@ type Limits struct {
 	// SLA is how long the run may take. A longer run continues, logs a warning when the time has passed, and ends with a
 	// LimitError. 0 is no limit.
 	SLA time.Duration
-	// AllowQuarantine allows quarantined batches. Without it, a run that leaves one ends with a LimitError: the records
-	// of the batch are in the DLQ, and a scheduler must not take that for success.
+	// AllowQuarantine allows quarantined batches. Without it, a run that leaves one ends with a LimitError: the
+	// records of the batch are in the DLQ, and a scheduler must not treat that as success.
 	AllowQuarantine bool
 }
 
@@ -42,9 +42,9 @@ func (e *LimitError) Error() string {
 	return "the run is complete but exceeds its limits: " + strings.Join(e.Exceeded, "; ")
 }
 
-// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. It returns a
-// *PausedError if the pipeline is paused before that, because a scheduler should not wait for a person, and a *LimitError
-// if everything is done but Options.Limits are exceeded.
+// RunUntilEnd consumes everything that is in the source now or waits in the tiers, then returns. It returns a
+// *PausedError if the pipeline is paused before that, because a scheduler should not wait for a person, and a
+// *LimitError if everything is done but Options.Limits are exceeded.
 func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	c.lines = &runLog{log: c.log, every: linesEvery, began: time.Now(), tolerated: c.cfg.Pipeline.Tolerance.MaxDeadLetterRate}
 	if sla := c.limits.SLA; sla > 0 {
@@ -82,7 +82,7 @@ func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
 		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the deadline (--sla) is %.4g s", s.DurationSeconds, s.SLASeconds))
 	}
 	if n := len(s.QuarantinedBatches); n > 0 && !l.AllowQuarantine {
-		exceeded = append(exceeded, fmt.Sprintf("quarantined: %s; %d of %d records are dead letters. See consumer status and replayer groups; --allow-quarantine ends such a run with 0",
+		exceeded = append(exceeded, fmt.Sprintf("quarantined: %s; %d of %d records are dead letters. See consumer status and replayer groups; --allow-quarantine ends such a run with exit code 0",
 			batches(s.QuarantinedBatches), s.DeadLettered, s.records()))
 	}
 	return exceeded

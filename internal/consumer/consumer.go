@@ -36,7 +36,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Options are what a process sets besides its configuration.
+// Options are the settings of a process besides its configuration.
 type Options struct {
 	Logger   *slog.Logger         // Defaults to one that discards.
 	Registry *prometheus.Registry // Defaults to a new one.
@@ -80,7 +80,7 @@ type Consumer struct {
 	anyPort bool
 
 	announced announced
-	remapped  chan struct{} // has room for one: the mapping changed and is to be published
+	remapped  chan struct{} // has room for one value: the mapping changed and must be published
 
 	mu      sync.Mutex
 	summary Summary
@@ -321,7 +321,7 @@ func (c *Consumer) announce() (changed bool, err error) {
 func (c *Consumer) publish(ctx context.Context) {
 	for {
 		if err := c.publishOnce(ctx); err != nil && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "the pipeline file is not published; a replayer with another file cannot forecast what this instance would make of a dead letter", "error", c.denied(err))
+			c.log.WarnContext(ctx, "the pipeline file is not published; a replayer with another file cannot forecast how this instance would handle a dead letter", "error", c.denied(err))
 		}
 		select {
 		case <-c.remapped:
@@ -346,8 +346,7 @@ func (c *Consumer) publishOnce(ctx context.Context) error {
 	return control.PublishMapping(ctx, c.kafka, c.cfg.Topics.Control, fingerprint, m)
 }
 
-// referencesChanged joins the group again when the keys of a reference set changed, because the mapping is then another
-// one.
+// referencesChanged joins the group again when the keys of a reference set changed, because this changes the mapping.
 func (c *Consumer) referencesChanged(ctx context.Context) {
 	changed, err := c.announce()
 	if err != nil {

@@ -74,7 +74,7 @@ func (x explainer) rule(r classify.Rule) Explanation {
 	add(r.Kafka != 0, "Kafka "+strconv.Itoa(r.Kafka))
 	add(r.Stage != "", "stage "+string(r.Stage))
 	transient := classify.Failure{Class: r.Class}.Transient()
-	answer := "as the policy of its category says"
+	answer := "as in the policy of its category"
 	if r.Category != "" {
 		answer = x.waits(r.Category)
 	}
@@ -228,7 +228,7 @@ func Timelines(cfg *config.Config) []Timeline {
 	return out
 }
 
-// waits decides twice after each attempt: with the luckiest draw and with the unluckiest.
+// waits computes the delay after each attempt twice: with the luckiest draw and with the unluckiest.
 func waits(policies policy.Policies, tiers []policy.Tier, category classify.Category) []Wait {
 	failure := classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Category: category}
 	start := time.Unix(0, 0).UTC()

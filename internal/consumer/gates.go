@@ -43,8 +43,8 @@ func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	}
 }
 
-// judgedBatch returns the batch by which a record is judged. A replayed dead letter has none, because an operator has
-// decided about it.
+// judgedBatch returns the batch to whose rates a record counts. A replayed dead letter has none, because an operator
+// has decided about it.
 func judgedBatch(r *retrytopics.Record) string {
 	if r.Control.DeadLetterID != "" {
 		return ""
@@ -114,7 +114,7 @@ func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bo
 	}
 }
 
-// outcomeOf returns what an event means for the gates, and whether an attempt was made at all.
+// outcomeOf returns the meaning of an event for the gates, and whether an attempt was made at all.
 func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
 	if e.Decision.Outcome == policy.OutcomeParked {
 		return o, false

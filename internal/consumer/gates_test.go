@@ -41,7 +41,7 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 		expect.That(t, got == want && counts, "%s: %+v, %v", outcome, got, counts)
 	}
 	_, counts := outcomeOf(event(policy.OutcomeParked, 1, header.Control{}))
-	expect.That(t, !counts, "parking is no attempt")
+	expect.That(t, !counts, "parking is not an attempt")
 	exhausted := event(policy.OutcomeDeadLettered, 5, header.Control{})
 	exhausted.Failure.Class = classify.RetryBackoff
 	got, _ := outcomeOf(exhausted)
@@ -57,12 +57,12 @@ func TestPausesAtOnce_S0_9_S4_1(t *testing.T) {
 		level classify.Level
 		want  bool
 	}{
-		"S0-9 precision degraded":                  {"", classify.CodePrecisionDegraded, classify.LevelRow, true},
-		"S0-9 empty mandatory foreign key":         {"", classify.CodeForeignKeyEmpty, classify.LevelRow, true},
-		"S0-9 unresolved foreign key":              {"", classify.CodeForeignKeyUnresolved, classify.LevelRow, false},
-		"an own list is the whole list":            {"pause_on: [http_forbidden]", classify.CodePrecisionDegraded, classify.LevelRow, false},
-		"listed":                                   {"pause_on: [http_forbidden]", classify.CodeHTTPForbidden, classify.LevelPermanent, true},
-		"S4-1 nothing can go on":                   {"pause_on: []", classify.CodeUnknown, classify.LevelPipeline, true},
+		"S0-9 precision degraded":                       {"", classify.CodePrecisionDegraded, classify.LevelRow, true},
+		"S0-9 empty mandatory foreign key":              {"", classify.CodeForeignKeyEmpty, classify.LevelRow, true},
+		"S0-9 unresolved foreign key":                   {"", classify.CodeForeignKeyUnresolved, classify.LevelRow, false},
+		"a list of the user replaces the whole default": {"pause_on: [http_forbidden]", classify.CodePrecisionDegraded, classify.LevelRow, false},
+		"listed":                    {"pause_on: [http_forbidden]", classify.CodeHTTPForbidden, classify.LevelPermanent, true},
+		"S4-1 nothing can continue": {"pause_on: []", classify.CodeUnknown, classify.LevelPipeline, true},
 		"S0-2 invalid geometry is one dead letter": {"", classify.CodeGeometryInvalid, classify.LevelRow, false},
 		"S0-2 halt_on_geometry_invalid":            {halts, classify.CodeGeometryInvalid, classify.LevelRow, true},
 		"S0-2 halts on a geometry not simple":      {halts, classify.CodeGeometryNotSimple, classify.LevelRow, true},
@@ -101,7 +101,7 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 		c.ended(ofBatch("b", policy.OutcomeDeadLettered))
 	}
 	_, yes := c.orders.quarantined("b")
-	must.That(t, yes, "half of it dead, and not quarantined")
+	must.That(t, yes, "half of it failed, and not quarantined")
 	c.orders.state.wroteBatch("b", 3)
 	c.orders.take(t.Context(), view(6, resumedBy("ana"))) // consumer resume --batch b
 	c.ended(ofBatch("b", policy.OutcomeDelivered))
@@ -169,8 +169,8 @@ func off(at time.Time, length time.Duration) control.State {
 // countLines counts the log lines that begin with a text.
 func countLines(log *bytes.Buffer, text string) int { return strings.Count(log.String(), text) }
 
-// The order of `consumer resume --for` applies to running instances and to those that start later, and is logged once a
-// minute. It ends by itself, by a resume without --for, or by a pause.
+// The order of `consumer resume --for` applies to running instances and to those that start later, and is logged once
+// a minute. It ends when its time is over, by a resume without --for, or by a pause.
 func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 	resume := func(at time.Time) control.State {
 		return control.State{Phase: control.Running, Code: control.CodeOperator, By: "ben", At: at}
@@ -296,7 +296,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	now = until
 	expect.That(t, !end(9), "failures from the time without gates are still counted")
 	err, n = readAll(c, 100, 4, header.Control{})
-	expect.That(t, err != nil && n >= 20, "the floor is judged from an empty window on; point %d: %v", n, err)
+	expect.That(t, err != nil && n >= 20, "the floor is judged from an empty window; point %d: %v", n, err)
 	expect.That(t, end(1), "they apply again after ten records")
 	other := newConsumer(t, "pause_on: [http_forbidden]")
 	now = time.Now().UTC()

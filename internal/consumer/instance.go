@@ -33,7 +33,7 @@ func ReserveInstance(group, host string) (*InstanceName, error) {
 		name := nthName(host, n)
 		held, free, err := bindName(socketAddress(group, name))
 		if err != nil {
-			return nil, fmt.Errorf("reserve the name %s in group %s (or give one with --instance): %w", name, group, err)
+			return nil, fmt.Errorf("reserve the name %s in group %s (or set one with --instance): %w", name, group, err)
 		}
 		if free {
 			return &InstanceName{Name: name, Taken: n, held: held}, nil

@@ -50,7 +50,7 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 	return append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition), r), nil
 }
 
-// parts returns the records about the parts of a record that are dead letters of their own.
+// parts returns the records about the parts of a record that are separate dead letters.
 func (j *journal) parts(e *retrytopics.Event) (records []*kgo.Record, err error) {
 	for _, dead := range e.Dead {
 		events := []audit.Event{j.event(dead, audit.DeadLettered)}
@@ -225,14 +225,14 @@ func batchOf(headers []kgo.RecordHeader) string {
 	return ""
 }
 
-// retryAttrs returns the log attributes of a retry (S3-7) as one group: for an attempt that will be repeated, and for a
-// repeated one. A first attempt that is final is no retry.
+// retryAttrs returns the log attributes of a retry (S3-7) as one group: for an attempt that will be repeated, and for
+// a repeated one. A first attempt that is final is not a retry.
 func retryAttrs(e *retrytopics.Event, rules governance.Status, used energy) []slog.Attr {
 	again := e.Decision.Outcome == policy.OutcomeRetried
 	if !again && e.Record.Attempt < 2 || e.Decision.Outcome == policy.OutcomeParked {
 		return nil
 	}
-	// A success logs what failed before it.
+	// A success logs the failure before it.
 	stage, class, delay := e.Record.Control.ErrorStage, e.Record.Control.ErrorClass, waited(e.Record.Control)
 	if f := e.Failure; f != nil {
 		stage, class = string(f.Stage), string(f.Class)

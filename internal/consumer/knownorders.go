@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// knownOrders holds the orders for the whole pipeline that this instance knows: those in the control topic, and its own
-// that are not written yet. It only stores them.
+// knownOrders stores the orders for the whole pipeline that this instance has received: those in the control topic,
+// and its own that are not written yet. It only stores them.
 type knownOrders struct {
 	next    int64 // offset after the last applied order
 	fleet   control.State
@@ -47,8 +47,8 @@ func (s *knownOrders) pause(state control.State) bool {
 	return true
 }
 
-// paused returns the order that pauses the pipeline. An own order takes precedence, because it was given with knowledge of
-// the other order.
+// paused returns the order that pauses the pipeline. An own order takes precedence, because its writer had seen the
+// other order.
 func (s *knownOrders) paused() (control.State, bool) {
 	if s.own != nil {
 		return s.own.State, true

@@ -44,7 +44,7 @@ func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 	wrote := func(offset int64) step { return func(st *knownOrders) { st.wrote(pausedBy("me"), offset) } }
 	for name, c := range map[string]struct {
 		steps  []step
-		paused string // who pauses the pipeline
+		paused string // by whom the pipeline is paused
 	}{
 		"no order":            {nil, ""},
 		"paused at the start": {[]step{take(1, pausedBy("ana"))}, "ana"},
@@ -149,7 +149,7 @@ func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 		lines := strings.Count(log.String(), "cannot write an order")
 		stop()
 		tries := 1<<20 - r.failures
-		expect.That(t, tries >= 15 && tries <= 30, "%d tries in five minutes", tries)
+		expect.That(t, tries >= 15 && tries <= 30, "%d attempts in five minutes", tries)
 		expect.That(t, lines == 5, "%d lines in five minutes, want one a minute:\n%s", lines, log.String())
 	})
 }
@@ -162,7 +162,7 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 		ctx, stop := working(t, o)
 		synctest.Wait()
 		o.pause(ctx, time.Now(), control.CodeNullRate, "too many")
-		o.pause(ctx, time.Now(), control.CodeTransientRate, "and more of it")
+		o.pause(ctx, time.Now(), control.CodeTransientRate, "and the quarantined rest")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		o.take(ctx, view(9, resumedBy("ana")))
@@ -226,7 +226,7 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		o := newOrders(r)
 		ctx, stop := working(t, o)
 		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
-		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "and more of it")
+		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "and the quarantined rest")
 		reason, yes := o.quarantined("own")
 		expect.That(t, yes && reason == "too many", "quarantined %v: %s", yes, reason)
 		synctest.Wait()

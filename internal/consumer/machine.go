@@ -12,9 +12,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// machine defers records while the machine lacks what every attempt needs: file descriptors, memory, network buffers.
-// That is no record's failure, so it uses no attempt. One record probes at a time, with growing pauses; the others
-// follow once it got through. Safe for concurrent use.
+// machine defers records while the machine lacks resources that every attempt needs: file descriptors, memory,
+// network buffers. No record is the cause, so it uses no attempt. One record probes at a time, with growing pauses;
+// the others follow once it succeeds. Safe for concurrent use.
 type machine struct {
 	log *slog.Logger
 

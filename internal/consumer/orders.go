@@ -12,9 +12,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// orders connects this instance to the orders for the whole pipeline. It pauses and resumes the engine as the control
-// topic says, and writes the orders of this instance's gates. An own order takes effect here at once, and everywhere
-// else once it is written.
+// orders connects this instance to the orders for the whole pipeline. It pauses and resumes the engine as ordered in
+// the control topic, and writes the orders of this instance's gates. An own order takes effect here at once, and
+// everywhere else once it is written.
 type orders struct {
 	log    *slog.Logger
 	by     string
@@ -29,7 +29,7 @@ type orders struct {
 	onResume  func()                   // discards earlier counts of the gates
 	suspend   func(until time.Time)    // the same, and no rate pauses the pipeline until then
 	onBatch   func(batch string)       // the same for one batch, when its quarantine begins elsewhere, and when it ends
-	onWritten func()                   // called once the pipeline is paused and the topic says so
+	onWritten func()                   // called once the pipeline is paused and the control topic records it
 
 	mu      sync.Mutex
 	unread  error // why the control topic cannot be read; the pipeline stops meanwhile
@@ -48,7 +48,7 @@ type writer interface {
 }
 
 const (
-	writeAgain   = time.Second // between two tries to write an order, at first
+	writeAgain   = time.Second // between two attempts to write an order, at first
 	writeSlowest = 15 * time.Second
 	lastTry      = 5 * time.Second // for an order that is not written when the run ends
 	writeTimeout = 30 * time.Second
@@ -96,7 +96,7 @@ func (o *orders) ready() string {
 	return ""
 }
 
-// apply applies the topic's orders, and drops an own order that they have overtaken. The mutex is held.
+// apply applies the topic's orders, and drops an own order that they supersede. The mutex is held.
 func (o *orders) apply(ctx context.Context, v control.View, drop func()) {
 	_, before := o.state.paused()
 	known := o.state.allQuarantined()
@@ -124,7 +124,7 @@ func (o *orders) compare(ctx context.Context, before, now map[string]control.Sta
 		if _, known := before[id]; known {
 			continue
 		}
-		o.log.WarnContext(ctx, "batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", state.Reason,
+		o.log.WarnContext(ctx, "batch quarantined; its remaining records go to the DLQ", "batch_id", id, "reason", state.Reason,
 			"code", string(state.Code), "by", state.By, "since", state.At, "delivered_here", o.delivered(id))
 		o.reports[id] = state
 		o.onBatch(id)
@@ -170,7 +170,7 @@ func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code c
 	if !o.state.quarantine(id, state) {
 		return
 	}
-	o.log.ErrorContext(ctx, "error threshold exceeded: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason,
+	o.log.ErrorContext(ctx, "error threshold exceeded: batch quarantined; its remaining records go to the DLQ", "batch_id", id, "reason", reason,
 		"code", string(code), "delivered_here", o.delivered(id))
 	o.stir()
 }
@@ -232,7 +232,7 @@ func (o *orders) run(ctx context.Context) {
 		err := o.flush(ctx)
 		if err != nil && ctx.Err() == nil && time.Since(logged) >= tellEvery {
 			logged = time.Now()
-			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, but others do not know it yet", "error", o.named(err))
+			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, but others have not received it yet", "error", o.named(err))
 		}
 		var again <-chan time.Time
 		if err != nil {
@@ -253,7 +253,7 @@ func (o *orders) run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
 	defer cancel()
 	if err := o.flush(last); err != nil {
-		o.log.ErrorContext(ctx, "an order could not be written to the control topic; the next run will not know it", "error", o.named(err))
+		o.log.ErrorContext(ctx, "an order could not be written to the control topic; the next run will not have it", "error", o.named(err))
 	}
 }
 
@@ -328,8 +328,8 @@ func (o *orders) resume(ctx context.Context, now control.State) {
 	o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
 }
 
-// report writes to the audit trail what this instance has delivered of batches that are now quarantined. A report that
-// cannot be written stays due.
+// report writes to the audit trail what this instance has delivered of batches that are now quarantined. A report
+// that cannot be written is retried.
 func (o *orders) report(ctx context.Context) error {
 	for id, state, due := o.nextReport(); due; id, state, due = o.nextReport() {
 		n := o.delivered(id)
@@ -339,7 +339,7 @@ func (o *orders) report(ctx context.Context) error {
 		state.By, state.RunID = o.by, o.runID
 		if err := o.write.Report(ctx, id, state, n); err != nil {
 			o.reportLater(id, state)
-			return fmt.Errorf("report what was delivered of batch %s: %w", id, err)
+			return fmt.Errorf("report the deliveries of batch %s: %w", id, err)
 		}
 	}
 	return nil

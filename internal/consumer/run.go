@@ -24,7 +24,7 @@ import (
 // PausedError means that a bounded run ended early, because the pipeline is paused.
 type PausedError struct{ State control.State }
 
-// Error says since when, by whom and why the pipeline is paused, and how to resume it.
+// Error states since when, by whom and why the pipeline is paused, and how to resume it.
 func (e *PausedError) Error() string {
 	return fmt.Sprintf("the pipeline is %s; finished records are committed, and nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
 }
@@ -130,7 +130,7 @@ func (c *Consumer) denied(err error) error {
 // ending returns the error of a run: the engine's, unless it was stopped for another reason.
 func (c *Consumer) ending(ctx, running context.Context, err error) error {
 	if errors.Is(err, engine.ErrFenced) {
-		return fmt.Errorf("%w; start each instance of group %s with a name of its own: --instance NAME", err, c.cfg.Source.Group)
+		return fmt.Errorf("%w; start each instance of group %s with its own name: --instance NAME", err, c.cfg.Source.Group)
 	}
 	cause := context.Cause(running)
 	switch {

@@ -28,7 +28,7 @@ func (c *Consumer) openSink() error {
 	return nil
 }
 
-// write writes a record's row to the table, under the version by which the engine judges it.
+// write writes a record's row to the table, with the version by which the engine judges it.
 func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	version, ok := m.Record.Version(m.Version, m.Delete)
 	if !ok {
@@ -73,7 +73,7 @@ func (c *Consumer) table(ctx context.Context) error {
 	}
 	notes, err := c.sink.Prepare(ctx)
 	for _, note := range notes {
-		c.log.WarnContext(ctx, "the sink's table differs from what the pipeline may write", "table", c.cfg.Sink.PostGIS.Table, "mismatch", note.String())
+		c.log.WarnContext(ctx, "the sink's table differs from what the pipeline expects", "table", c.cfg.Sink.PostGIS.Table, "mismatch", note.String())
 	}
 	if err != nil && sink.Deferrable(err) {
 		c.log.WarnContext(ctx, "the database of the sink cannot be used yet; records are deferred until it can", "error", err)
@@ -92,7 +92,7 @@ func (c *Consumer) sinkStatus() []sink.Status {
 // VerifySink compares the table of a pipeline with its output topic. It sets the options for reading records.
 func VerifySink(ctx context.Context, cfg *config.Config, client *kgo.Client, o sink.VerifyOptions) (report *sink.VerifyReport, err error) {
 	if cfg.Output.Format == config.OutputAvro {
-		return nil, errors.New("the output is Avro, which does not keep how a number was written: it cannot be compared with the table")
+		return nil, errors.New("the output is Avro, which does not keep the notation of numbers: it cannot be compared with the table")
 	}
 	work, err := pipeline.NewMapping(cfg)
 	if err != nil {

@@ -56,7 +56,7 @@ type Summary struct {
 	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`        // the run's limit, if it had one
 	SLASeconds      float64          `json:"sla_seconds,omitempty"`         // the run's service level, if it had one
 	SLAMissed       bool             `json:"sla_missed,omitempty"`          // it took longer
-	DeadParts       int64            `json:"parts_dead_lettered,omitempty"` // features of collections that are dead letters of their own; their records are delivered
+	DeadParts       int64            `json:"parts_dead_lettered,omitempty"` // features of collections that are separate dead letters; their records are delivered
 	Lost            int64            `json:"lost_to_retention,omitempty"`   // upper bound of the records that were deleted before they were consumed
 
 	QuarantinedBatches []string `json:"quarantined_batches,omitempty"` // batches that this run quarantined, or whose records it made dead letters for that, by name
@@ -82,7 +82,7 @@ type Progress struct {
 	Tiers                            []TierProgress
 }
 
-// TierProgress is what one tier holds, and its lateness.
+// TierProgress is the content of one tier, and its lateness.
 type TierProgress struct {
 	Topic                    string
 	Waiting                  int64
@@ -230,8 +230,8 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	c.summary = s
 }
 
-// quarantinedBatches returns the batches that this run quarantined, and those whose records it put into the DLQ for
-// that.
+// quarantinedBatches returns the batches that this run quarantined, and those whose records it put into the DLQ
+// because of a quarantine.
 func (c *Consumer) quarantinedBatches() []string {
 	all := c.orders.quarantinedBy(c.runID)
 	c.tally.mu.Lock()

@@ -48,7 +48,7 @@ func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
 		expect.That(t, err != nil, "%s was taken", name)
 	}
 	_, err := BatchRecord("c", "", State{Phase: Quarantined, At: noon})
-	expect.That(t, err != nil, "a batch without an id was taken")
+	expect.That(t, err != nil, "a batch without an id was accepted")
 	s := paused()
 	s.Reason = strings.Repeat("ü", MaxReason)
 	r := must.Get(PipelineRecord("c", s))(t)
@@ -168,7 +168,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 	})
 }
 
-// A gate that does not know the latest order for the pipeline writes none.
+// A gate that has not seen the latest order for the pipeline writes none.
 func TestPauseSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
 		one, other := paused(), paused()
@@ -185,14 +185,14 @@ func TestPauseSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 		refused("ana")
 		now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 		_, err := w.PauseSince(t.Context(), other, now.Next)
-		expect.That(t, err == nil, "order of a gate that knows the resume: %v", err)
+		expect.That(t, err == nil, "order of a gate that has seen the resume: %v", err)
 		now, err = Read(t.Context(), kafka, cfg.Topics.Control)
 		expect.That(t, err == nil && now.Pipeline == other, "in the end %+v, %v", now.Pipeline, err)
 	})
 }
 
-// A gate does not quarantine a batch if it does not know that another instance has quarantined it or an operator has
-// released it.
+// A gate does not quarantine a batch if it has not seen that another instance quarantined it or an operator released
+// it.
 func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, kafka []kgo.Opt, cfg *config.Config, w *Writer) {
 		of := func(by string) State {
@@ -214,7 +214,7 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 		refused("let through meanwhile")
 		now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 		err := quarantine("a", "consumer other", now.Next)
-		expect.That(t, err == nil, "quarantine by a gate that knows the release: %v", err)
+		expect.That(t, err == nil, "quarantine by a gate that has seen the release: %v", err)
 		now, err = Read(t.Context(), kafka, cfg.Topics.Control)
 		expect.That(t, err == nil && now.Batches["a"] == of("consumer other") && now.Batches["b"] == of("consumer one"), "in the end %+v, %v", now.Batches, err)
 	})

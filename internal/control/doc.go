@@ -1,4 +1,4 @@
-// Package control stores what an operator or a gate ordered for a whole pipeline: whether it runs or is paused, and
+// Package control stores the orders of operators and gates for a whole pipeline: whether it runs or is paused, and
 // which batches of the producer are quarantined. It uses the compacted topic `<source>.control`, which has one
 // partition, so that all instances see one order of events and a new instance sees earlier orders.
 //

@@ -18,7 +18,7 @@ import (
 // jobPrefix precedes the job's ID in the key of a job.
 const jobPrefix = "job/"
 
-// JobKind is what a job does with dead letters. It is a closed list (see [JobKinds]).
+// JobKind is the kind of change that a job makes to dead letters. It is a closed list (see [JobKinds]).
 type JobKind string
 
 // The kinds.
@@ -43,7 +43,7 @@ type JobState string
 const (
 	JobRunning    JobState = "running"
 	JobPausing    JobState = "pausing"    // it pauses after the current transaction
-	JobPaused     JobState = "paused"     // its process waits to go on
+	JobPaused     JobState = "paused"     // its process waits to continue
 	JobCancelling JobState = "cancelling" // it ends after the current transaction
 	JobStopped    JobState = "stopped"    // by its gate, by a signal, or because its process exited
 	JobCancelled  JobState = "cancelled"  // by an operator
@@ -72,7 +72,7 @@ func (s JobState) Ended() bool {
 // ignore it.
 type Job struct {
 	ID      string    `json:"id"`  // of the operation
-	Run     string    `json:"run"` // token of the lease: a replay that goes on keeps its ID
+	Run     string    `json:"run"` // token of the lease: a continued replay keeps its ID
 	Kind    JobKind   `json:"kind"`
 	State   JobState  `json:"state"`
 	By      string    `json:"by"`
@@ -111,11 +111,11 @@ type JobCounts struct {
 	Watched JobWatch `json:"watched,omitzero"` // by a replay that watches a consumer group
 }
 
-// JobWatch is what a replay of a DLQ without a pipeline has seen of the consumer group that it watches.
+// JobWatch is the progress of the consumer group that a replay of a DLQ without a pipeline watches.
 type JobWatch struct {
 	Group    string `json:"group"`
 	Consumed int    `json:"consumed"` // the group committed beyond them, and they did not die again within the grace
-	Waiting  int    `json:"waiting"`  // reinjected, and neither consumed nor known to have failed again
+	Waiting  int    `json:"waiting"`  // reinjected, neither consumed nor reported to have failed again
 	// Through names the last record in each partition that the group must commit beyond, as topic/partition/offset.
 	Through string `json:"through,omitempty"`
 }
@@ -156,10 +156,10 @@ func (v *View) applyJob(id string, value []byte) {
 	v.Jobs[id] = j
 }
 
-// clipped returns the job with texts and times as they are written.
+// clipped returns the job with texts and times in their written form.
 func (j Job) clipped() Job {
 	if len(j.Command) > maxJobText {
-		j.Command = "" // a command that is cut is another one
+		j.Command = "" // a truncated command would be a different one
 	}
 	j.By, j.Reason, j.Why, j.Command = header.Clip(j.By, maxLeaseText), header.Clip(j.Reason, maxJobText), header.Clip(j.Why, maxJobText), header.Clip(j.Command, maxJobText)
 	j.Watched.Group, j.Watched.Through = header.Clip(j.Watched.Group, maxLeaseText), header.Clip(j.Watched.Through, maxJobText)
@@ -247,7 +247,7 @@ const notePrefix = "note/"
 // MaxNote is the longest note, in bytes.
 const MaxNote = 900
 
-// Note is what a person wrote about a group of dead letters.
+// Note is a person's note about a group of dead letters.
 type Note struct {
 	Text string    `json:"text"`
 	By   string    `json:"by"`
@@ -260,8 +260,8 @@ type noteWire struct {
 	Note
 }
 
-// PutNote writes a note on a group, in place of the earlier one; an empty text removes it. check may refuse, given the
-// current content of the topic; nil refuses nothing.
+// PutNote writes a note on a group, in place of the earlier one; an empty text removes it. check can refuse the note,
+// given the current content of the topic; a nil check accepts every note.
 func (w *Writer) PutNote(ctx context.Context, group string, n Note, check func(View) error) error {
 	order := &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(notePrefix + group)}
 	message := "removed the note on group " + group
@@ -276,7 +276,7 @@ func (w *Writer) PutNote(ctx context.Context, group string, n Note, check func(V
 	return err
 }
 
-// applyNote applies one record. An unreadable one is no note.
+// applyNote applies one record. An unreadable one is ignored.
 func (v *View) applyNote(group string, value []byte) {
 	var w noteWire
 	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil || w.Text == "" {

@@ -21,12 +21,12 @@ type Lease struct {
 	Token     string    `json:"token"`     // of this holder alone
 	Owner     string    `json:"owner"`     // a person and a machine
 	Operation string    `json:"operation"` // the operation's id
-	Purpose   string    `json:"purpose"`   // what is done, and why
+	Purpose   string    `json:"purpose"`   // the operation, and its reason
 	Since     time.Time `json:"since"`
 	Renewed   time.Time `json:"renewed"` // by the holder's clock; renewed as long as the holder is alive
 	// Generation is one more than that of the previous lease. Renewals by a previous holder are ignored.
 	Generation int64 `json:"generation"`
-	Released   bool  `json:"released,omitempty"` // the holder has ended; the holder that it took over from can still read its name
+	Released   bool  `json:"released,omitempty"` // the holder has ended; the holder that took over from it can still read its name
 }
 
 // leaseWire is the JSON of a lease.
@@ -35,7 +35,7 @@ type leaseWire struct {
 	Lease
 }
 
-// clipped returns the lease with texts and times as they are written.
+// clipped returns the lease with texts and times in their written form.
 func (l Lease) clipped() Lease {
 	l.Owner, l.Operation, l.Purpose = header.Clip(l.Owner, maxLeaseText), header.Clip(l.Operation, maxLeaseText), header.Clip(l.Purpose, maxLeaseText)
 	l.Since, l.Renewed = l.Since.UTC(), l.Renewed.UTC()
@@ -72,7 +72,7 @@ func Outlives(r, later *kgo.Record) bool {
 	return string(r.Key) == leaseKey && readLease(r.Value).outlives(readLease(later.Value))
 }
 
-// Leases writes what the replayers of one pipeline share: the lease, their jobs, and the orders for jobs.
+// Leases writes the shared records of one pipeline's replayers: the lease, their jobs, and the orders for jobs.
 type Leases struct {
 	put   func(context.Context, ...*kgo.Record) error
 	close func()

@@ -18,8 +18,8 @@ import (
 // mappingPrefix precedes the fingerprint in the key of a mapping.
 const mappingPrefix = "mapping/"
 
-// Mapping is the pipeline file of instances. It is published so that a replayer with another file can predict what they
-// would do with a dead letter. It does not say which instances run: that is in the group membership
+// Mapping is the pipeline file of instances. It is published so that a replayer with another file can predict what
+// they would do with a dead letter. It does not show which instances run: that is in the group membership
 // (docs/decisions/0079).
 type Mapping struct {
 	File     string    `json:"file"`               // YAML with every default, which has no secrets

@@ -118,7 +118,7 @@ func forReplayers(key string) bool {
 	return key == leaseKey || slices.ContainsFunc([]string{jobPrefix, jobOrderPrefix, mappingPrefix}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// View returns the content of the topic as far as it was read.
+// View returns the content of the topic as far as it has been read.
 func (r *Reader) View() View { return r.view.clone() }
 
 // Follow calls change with each change until the context ends, and then returns nil. While the topic cannot be read (a

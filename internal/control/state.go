@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Phase is what was ordered for a pipeline or a batch. It is a closed list (see [Phases]).
+// Phase is the ordered state of a pipeline or a batch. It is a closed list (see [Phases]).
 type Phase string
 
 // The phases.
@@ -22,8 +22,8 @@ const (
 // Phases lists every phase.
 func Phases() []Phase { return []Phase{Running, Paused, Quarantined} }
 
-// Code is the kind of an order. Besides these it may be one of classify.Codes: that of the failure for which a gate
-// paused the pipeline.
+// Code is the kind of an order. It may also be one of classify.Codes: that of the failure for which a gate paused the
+// pipeline.
 type Code string
 
 // The codes.
@@ -41,7 +41,7 @@ func Codes() []Code { return []Code{CodeOperator, CodeTransientRate, CodeDeadLet
 type State struct {
 	Phase  Phase
 	Code   Code
-	Reason string    // in words: the operator's, or what was counted and what is tolerated
+	Reason string    // in words: the operator's, or the counted and the tolerated rate
 	By     string    // a person, or "consumer" and the name of the instance
 	RunID  string    // of the process, if it is part of a run
 	At     time.Time // UTC, milliseconds
@@ -76,7 +76,7 @@ var ErrNewer = errors.New("written by a newer version of this software; upgrade 
 
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// IsPaused reports whether the state keeps a pipeline from working.
+// IsPaused reports whether the state stops a pipeline.
 func (s State) IsPaused() bool { return s.Phase == Paused }
 
 // String returns the order in one line: "paused since … by …: … (code)".
@@ -146,8 +146,8 @@ func decode(value []byte) (State, error) {
 	return State{w.State, w.Code, w.Reason, w.By, w.RunID, at.UTC(), off}, nil
 }
 
-// gatesOff returns until when the gates are off. For a value that no version writes they are on again soon: gates that
-// pause too much lose nothing.
+// gatesOff returns the time until which the gates are off. For a value that no version writes, that time is near:
+// gates that pause too much lose nothing.
 func (w wire) gatesOff(at time.Time) (time.Time, error) {
 	if w.GatesOff == "" || w.State != Running {
 		return time.Time{}, nil
@@ -165,9 +165,9 @@ func (w wire) gatesOff(at time.Time) (time.Time, error) {
 	return off.UTC(), nil
 }
 
-// GatesOffUntil returns until when the gates are off, by the clock of a process that read the order at heard. The time
-// after heard is limited to the duration in the order, so an order from a machine whose clock is ahead does not switch
-// the gates off for years. It is zero if the time is over by this clock.
+// GatesOffUntil returns until when the gates are off, by the clock of a process that read the order at received. The
+// time after received is limited to the duration in the order, so an order from a machine whose clock is ahead does
+// not switch the gates off for years. It is zero if the time is over by this clock.
 func (s State) GatesOffUntil(heard time.Time) time.Time {
 	until := s.GatesOff
 	if limit := heard.Add(s.GatesOff.Sub(s.At)); until.After(limit) {

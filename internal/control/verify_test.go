@@ -264,13 +264,13 @@ func TestState_S1_8_gatesOffBounds(t *testing.T) {
 	}
 }
 
-// If the clocks of two machines differ, the gates are never off for longer than the order says.
+// If the clocks of two machines differ, the gates are never off for longer than ordered.
 func TestGatesOffUntil_S1_8_clocksDiffer(t *testing.T) {
 	s := gatesOff(10 * time.Minute)
 	for name, c := range map[string]struct{ heard, want time.Duration }{
 		"at once": {0, 10 * time.Minute}, "later": {9 * time.Minute, 10 * time.Minute}, "at its end": {10 * time.Minute, -1},
-		"the instance is a year behind": {-365 * 24 * time.Hour, -365*24*time.Hour + 10*time.Minute},
-		"the instance is ahead":         {time.Hour, -1},
+		"the instance's clock is a year behind": {-365 * 24 * time.Hour, -365*24*time.Hour + 10*time.Minute},
+		"the instance is ahead":                 {time.Hour, -1},
 	} {
 		want := noon.Add(c.want)
 		if c.want == -1 {

@@ -149,7 +149,7 @@ func (v *View) apply(r *kgo.Record) error {
 	}
 	s, err := decode(r.Value)
 	if err == nil && isBatch != (s.Phase == Quarantined) {
-		err = fmt.Errorf("state %q does not fit its key", s.Phase)
+		err = fmt.Errorf("state %q does not match its key", s.Phase)
 	}
 	if err != nil {
 		return unreadable(r, err)
@@ -205,7 +205,7 @@ func (v *View) applyKey(id string, r *kgo.Record) error {
 		return unreadable(r, err)
 	}
 	if key.ID() != id {
-		return unreadable(r, fmt.Errorf("it holds the replay key %s", key.ID()))
+		return unreadable(r, fmt.Errorf("it has the replay key %s", key.ID()))
 	}
 	v.Keys = append(v.Keys, key)
 	return nil
@@ -233,7 +233,7 @@ func Keys(ctx context.Context, connection []kgo.Opt, topic string, now time.Time
 	}
 	view, err = Read(ctx, connection, topic)
 	if err == nil && len(view.Keys) == 0 {
-		err = fmt.Errorf("the replay key just written to %s is missing: check who deletes records of this topic", topic)
+		err = fmt.Errorf("the replay key just written to %s is missing: check which program deletes records of this topic", topic)
 	}
 	return view.Keys, err
 }

@@ -49,8 +49,8 @@ func (w *Writer) pipeline(ctx context.Context, s State, check func(View) error) 
 	return w.write(ctx, order, w.event(decision, s, message), check)
 }
 
-// OvertakenError means that a gate's order was not written, because something was ordered meanwhile that the gate did
-// not know.
+// OvertakenError means that a gate's order was not written, because there is a later order that the gate had not
+// seen.
 type OvertakenError struct {
 	Batch string // of the order; "" for the pipeline
 	View  View   // the content of the topic
@@ -66,10 +66,10 @@ func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("batch %s was let through meanwhile", e.Batch)
 }
 
-// PauseSince writes the order of a gate that knows the topic up to the offset known. If there was a later order for the
-// pipeline, it returns an OvertakenError instead. If another instance has paused the pipeline, no second order is
-// needed, and a failure from before a resume must not pause it again. Without transactions, an order may come in
-// between.
+// PauseSince writes the order of a gate that has read the topic up to the offset known. If there was a later order
+// for the pipeline, it returns an OvertakenError instead. If another instance has paused the pipeline, no second
+// order is needed, and a failure from before a resume must not pause it again. Without transactions, an order may
+// come in between.
 func (w *Writer) PauseSince(ctx context.Context, s State, known int64) (int64, error) {
 	return w.pipeline(ctx, s, func(v View) error {
 		if v.Ordered >= known {
@@ -117,8 +117,8 @@ func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
 	}
 }
 
-// write produces the order, if there is one, and its event. With transactions, both or none. check may refuse, given the
-// current content of the topic; a nil check refuses nothing.
+// write produces the order, if there is one, and its event. With transactions, it writes both or neither. check can
+// refuse the order, given the current content of the topic; a nil check accepts every order.
 func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) (int64, error) {
 	write := w.plainly
 	if w.cfg.Delivery == config.DeliveryExactlyOnce {
@@ -192,8 +192,8 @@ const (
 	fencedPause = 50 * time.Millisecond
 )
 
-// chained writes in a transaction, after the latest event of the chain. A writer that another one fences has written
-// nothing, and starts again after that writer's event.
+// chained writes in a transaction, after the latest event of the chain. A writer that was fenced by another one has
+// written nothing, and starts again after that writer's event.
 func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	for try := 1; ; try++ {
 		err := w.once(ctx, order, e, check)
@@ -243,7 +243,7 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 	return client.EndTransaction(ctx, kgo.TryCommit)
 }
 
-// fresh removes what an earlier try wrote into a record.
+// fresh clears the fields that an earlier attempt set in a record.
 func fresh(order *kgo.Record) *kgo.Record {
 	if order != nil {
 		order.Offset, order.Partition = 0, 0

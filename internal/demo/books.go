@@ -111,7 +111,7 @@ func samples(ctx context.Context, client *kgo.Client, output string) (map[string
 		}
 		c, err := header.ParseControl(r.Headers)
 		if err != nil || json.Unmarshal(r.Value, &f) != nil {
-			return err // what is no feature is no sample
+			return err // other values are not samples
 		}
 		kind := strings.TrimPrefix(f.Geometry.Type, "Multi")
 		if best, there := found[kind]; !there || c.Attempt > best.attempts {

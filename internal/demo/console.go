@@ -25,9 +25,9 @@ const (
 	ConsoleFlag = "--console"
 )
 
-// startConsole serves the pages of `replayer serve` over the demo's topics at an address; "" is the usual one, or a free port. Today's
-// transform is that of cfg. If the port is taken, the error is a *devbroker.PortError. It returns where the console listens; end answers the
-// requests at work and stops it.
+// startConsole serves the pages of `replayer serve` over the demo's topics at an address; "" is the usual one, or a
+// free port. Today's transform is that of cfg. If the port is in use, the error is a *devbroker.PortError. It returns
+// the console's address; end completes the requests in progress and stops it.
 func startConsole(ctx context.Context, cfg *config.Config, address string) (at string, end func() error, err error) {
 	usual := address == ""
 	if usual {

@@ -75,7 +75,7 @@ func version(feature []byte, round int) []byte {
 	return bytes.Replace(feature, []byte(properties), fmt.Appendf(nil, `%s"updated":%d,`, properties, published+later), 1)
 }
 
-// producer puts the events into the source topic at their pace.
+// producer writes the events to the source topic at their pace.
 type producer struct {
 	client *kgo.Client
 	topic  string

@@ -36,7 +36,7 @@ type county struct {
 	corners []vector
 }
 
-// vector is a point on the unit sphere. Distances are right across the antimeridian too, which the Aleutians cross.
+// vector is a point on the unit sphere. Distances are correct across the antimeridian too, which the Aleutians cross.
 type vector [3]float64
 
 // newGazetteer reads the embedded counties, states and earthquakes.

@@ -44,9 +44,9 @@ type Story struct {
 	Jitter *time.Duration
 }
 
-// DefaultStory fits the tiers 2 s, 8 s and 60 s. Most events arrive in a burst before the outage. A record that fails in
-// the last seconds of the outage succeeds in the first tier, one that fails in its middle in the second, and one that
-// fails in its first seconds waits the minute. The run lasts about 80 s.
+// DefaultStory fits the tiers 2 s, 8 s and 60 s. Most events arrive in a burst before the outage. A record that fails
+// in the last seconds of the outage succeeds in the first tier, one that fails in the middle of it in the second, and
+// one that fails in its first seconds waits a minute. The run lasts about 80 s.
 func DefaultStory() Story {
 	return Story{
 		Pace:  Pace{Burst: 3 * time.Second, Share: 0.6, Spread: 18 * time.Second},
@@ -80,7 +80,7 @@ func (o Options) withDefaults() Options {
 
 // Pace is when events are produced: a first share of them in a burst, the rest evenly until the end.
 type Pace struct {
-	// Burst is how long the burst lasts, and Share which part of the events, from 0 to 1, it brings.
+	// Burst is the duration of the burst, and Share the part of the events, from 0 to 1, in it.
 	Burst time.Duration
 	Share float64
 	// Spread is the time from the first event to the last. 0 produces all at once.

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// pass is a consumer that runs beside the demo.
+// pass is a consumer that runs during the demo.
 type pass struct {
 	consumer *consumer.Consumer
 	stop     context.CancelFunc
@@ -25,7 +25,7 @@ type pass struct {
 }
 
 // errEnded is the cause of a context that ends because the consumer did.
-var errEnded = errors.New("the consumer ended by itself")
+var errEnded = errors.New("the consumer ended on its own")
 
 // source is where the events of a pass come from.
 type source struct {
@@ -58,7 +58,7 @@ func (p *play) pass(ctx context.Context, cfg *config.Config, from source) (*pass
 }
 
 // end lets the consumer finish what is in flight, commit and leave the group. It returns the consumer's error if the
-// consumer ended by itself, and otherwise err, which stopped it.
+// consumer ended on its own, and otherwise err, which stopped it.
 func (p *pass) end(err error) error {
 	select {
 	case <-p.ended:
@@ -88,11 +88,11 @@ func (p *play) untilDrained(ctx context.Context, cfg *config.Config, c *consumer
 }
 
 const (
-	look = 200 * time.Millisecond // between two looks for an outage
+	look = 200 * time.Millisecond // between two checks for an outage
 	news = 4 * time.Second        // between two lines
 )
 
-// watch prints a line now and then until the context ends, and when the outage begins and ends.
+// watch prints a line at intervals until the context ends, and when the outage begins and ends.
 func (p *play) watch(ctx context.Context, c *consumer.Consumer, from source) {
 	start, reported, down := time.Now(), time.Now(), false
 	for kafka.Pause(ctx, look) == nil {

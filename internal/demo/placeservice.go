@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// placeService is the remote dependency of the demo: an HTTP service that returns the county of a feature, and whose
-// script makes it as unreliable as such services are. The answers are real: a county is looked up by its ID; for an
+// placeService is the remote dependency of the demo: an HTTP service that returns the county of a feature, and whose script makes it as unreliable as real services. The answers are real: a county is looked up by its ID; for an
 // earthquake the service finds the county that contains the epicentre, or the one with the nearest boundary.
 //
 //	GET /place?id=ci37868143        {"name":"Los Angeles, California","county":"Los Angeles",…}
@@ -92,7 +91,7 @@ func (s *placeService) place(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(place) // the client may be gone
+	_ = json.NewEncoder(w).Encode(place) // the client may have disconnected
 }
 
 // next asks the script and counts its reply.
@@ -129,7 +128,7 @@ type replyKind string
 const (
 	// replyAnswer is the answer, at once.
 	replyAnswer replyKind = "answer"
-	// replySlow is the answer, late but within what a client waits.
+	// replySlow is the answer, late but within the client's timeout.
 	replySlow replyKind = "slow"
 	// replyStuck is an answer after every client's timeout.
 	replyStuck replyKind = "stuck"

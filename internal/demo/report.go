@@ -107,7 +107,7 @@ func answers(counts map[replyKind]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// dryRun is the report on what the corrected mapping would do with the dead letters.
+// dryRun is the report about the effect of the corrected mapping on the dead letters.
 func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 	var p page
 	p.linef("\nTHE FIX: geometry.validity from reject to flag")

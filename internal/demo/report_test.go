@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
-// Two causes that differ at their end alone are told apart, within the width of a terminal.
+// Two causes that differ only at their end are shown differently, within the width of a terminal.
 func TestReport_shows_where_causes_differ(t *testing.T) {
 	const cause = "a ring has 3 positions, fewer than four at /geometry/coordinates/0"
 	text := dryRun(plan.Summary{}, []plan.Outcome{

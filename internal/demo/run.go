@@ -181,7 +181,7 @@ func (p *play) showSecond(ctx context.Context, one *pass) error {
 	return nil
 }
 
-// hints lists how to look around while everything still runs.
+// hints lists ways to explore while everything still runs.
 func (p *play) hints() string {
 	text := fmt.Sprintf(`
 Everything is still there. In a browser: http://%[4]s/

@@ -42,8 +42,8 @@ func TestSettings_the_written_file_is_the_fixed_pipeline(t *testing.T) {
 		"instance %q would fence the demo's own consumer, or validity %s is not the fix", cfg.Engine.Instance, cfg.Transform.Geometry.Validity)
 }
 
-// The story relies on this: with the pipeline's tiers, what fails in the outage succeeds before the fourth attempt, and
-// the one-minute tier ends within a run of a minute and a half.
+// The story relies on this: with the pipeline's tiers, a record that fails in the outage succeeds before the fourth
+// attempt, and the one-minute tier ends within a run of a minute and a half.
 func TestDefaultStory_fits_the_tiers(t *testing.T) {
 	story, policy := DefaultStory(), mustSettings(t, Options{}).before.Pipeline.RetryPolicy
 	tiers, jitter := policy.TierDelays(), policy.MaxJitter()

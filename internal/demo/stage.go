@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// stage has everything that the demo needs: broker, topics, place-name service, pipeline files, web console.
+// stage has all components of the demo: broker, topics, place-name service, pipeline files, web console.
 type stage struct {
 	settings *settings
 	places   *placeService

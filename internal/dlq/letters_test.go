@@ -240,7 +240,7 @@ func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {
 	}
 }
 
-// A topic that keeps its records for ever says -1, as Kafka does, and not 0, which would be at once.
+// A topic that keeps its records indefinitely says -1, as Kafka does, and not 0, which would be at once.
 func TestStats_S4_6_kept_for_ever_is_minus_one(t *testing.T) {
 	for want, kept := range map[int64]time.Duration{-1: -1, 0: 0, 1500: 1500 * time.Millisecond} {
 		got := NewStatsJSON(Stats{Retention: Retention{Known: true, Time: kept, Bytes: -1}}, start).Retention

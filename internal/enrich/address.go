@@ -89,8 +89,8 @@ func valueOf(f *transform.Feature, name string) (value transform.Value, ok bool)
 	return f.ID, true
 }
 
-// textOf returns the text of {id} or {properties.name}. A missing value, null and the empty text are errors, because the
-// question would be another one.
+// textOf returns the text of {id} or {properties.name}. A missing value, null and the empty text are errors, because
+// they would change the question.
 func textOf(f *transform.Feature, name string) (string, error) {
 	value, ok := valueOf(f, name)
 	if kind := value.Kind(); kind == transform.KindArray || kind == transform.KindObject {

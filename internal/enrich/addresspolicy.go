@@ -12,14 +12,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// addressPolicy decides to which addresses the process may connect for a configured service. It checks the address that
-// is dialled, after name resolution: a name that resolves to an inner address, a name that changes between two lookups
-// (DNS rebinding), or a redirect cannot circumvent it. The zero policy allows public addresses.
+// addressPolicy decides to which addresses the process may connect for a configured service. It checks the address
+// that is dialled, after name resolution: a name that resolves to an internal address, a name that changes between
+// two lookups (DNS rebinding), or a redirect cannot circumvent it. The zero policy allows public addresses.
 //
-// Unless AllowPrivate is set, loopback, private (RFC 1918, RFC 4193) and carrier-grade (RFC 6598) addresses are refused.
-// Unless their network is listed, link-local, multicast, unspecified and reserved addresses are refused, and the
-// addresses on which clouds serve the metadata and credentials of a machine. An IPv4 address inside an IPv6 one (mapped,
-// NAT64, 6to4) counts as itself.
+// Unless AllowPrivate is set, loopback, private (RFC 1918, RFC 4193) and carrier-grade (RFC 6598) addresses are
+// refused. Unless their network is listed, link-local, multicast, unspecified and reserved addresses are refused, and
+// the addresses on which clouds serve the metadata and credentials of a machine. An IPv4 address inside an IPv6 one
+// (mapped, NAT64, 6to4) counts as itself.
 type addressPolicy struct {
 	// AllowPrivate allows loopback and private addresses.
 	AllowPrivate bool
@@ -81,7 +81,7 @@ const (
 	addressMulticast   addressKind = "multicast"   // RFC 5771, RFC 4291
 	addressMetadata    addressKind = "metadata"    // where a cloud serves a machine's identity
 	addressUnspecified addressKind = "unspecified" // 0.0.0.0/8, ::, which systems take for themselves
-	addressReserved    addressKind = "reserved"    // RFC 1112, RFC 2544, RFC 4380, RFC 6666, RFC 8215 and what is no unicast address at all
+	addressReserved    addressKind = "reserved"    // RFC 1112, RFC 2544, RFC 4380, RFC 6666, RFC 8215 and all other addresses that are not unicast
 )
 
 // metadataAddresses lists the addresses of metadata services; not all of them are link-local.

@@ -39,7 +39,7 @@ func wantDeferral(t *testing.T, steps *Steps, wait time.Duration, cause string) 
 	expect.That(t, (deferred.Err == nil) == (cause == "") && (deferred.Err == nil || strings.Contains(deferred.Err.Error(), cause)), "the cause of the deferral is %v, want %q", deferred.Err, cause)
 }
 
-// The presets of both requirements, through a whole outage (S4-5, S3-5).
+// The presets of both requirements, over a complete outage (S4-5, S3-5).
 func TestBreaker_opens_probes_and_closes(t *testing.T) {
 	for name, c := range map[string]*config.Breaker{"S4-5_5_in_60s": s45(), "S3-5_3_and_300s": s35()} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestBreaker_probe_canceled(t *testing.T) {
 	})
 }
 
-// A record that the second step would hold is not sent to the first step. An invalid record is not held.
+// A record that the second step would defer is not sent to the first step. An invalid record is not deferred.
 func TestBreaker_of_a_later_step(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, nil, s35())
@@ -174,8 +174,8 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 	})
 }
 
-// A starting service or its proxy answers a probe with a page of its own, or with 500. The breaker must not close: the
-// held records would all use attempts, or become dead letters.
+// A starting service or its proxy answers a probe with a page of its own, or with 500. The breaker must not close:
+// the deferred records would all use attempts, or become dead letters.
 func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(*http.Request) (*http.Response, error)
@@ -193,7 +193,7 @@ func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 				services[0].is(c.answer)
 				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
 				if got := outcome(t.Context(), steps); got != c.probe {
-					t.Errorf("the probe's own outcome is %s", got) // it must not be held: this record alone may be the cause, and another record must probe next
+					t.Errorf("the probe's own outcome is %s", got) // it must not be deferred: this record alone may be the cause, and another record must probe next
 				}
 				got := callConcurrently(t, steps, 50)
 				expect.That(t, got["deferred"] == 50 && services[0].newRequests() == 1, "outcomes %v after the probe", got)
@@ -270,8 +270,8 @@ func answeredBy(t *testing.T, steps *Steps) string {
 	return string(classify.Of(err).Code)
 }
 
-// S4-5: while the first provider is down, the fallback answers. Records are only deferred while both are down; then the
-// provider that may be asked first is asked first.
+// S4-5: while the first provider is down, the fallback answers. Records are only deferred while both are down; then
+// the provider that may be asked earliest is asked first.
 func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := chain(t, Options{}, s35(), s45())

@@ -19,7 +19,7 @@ const (
 	// drainBytes is how much of an unwanted answer is read, so that its connection can be reused.
 	drainBytes = 64 << 10
 	// silence is how long an HTTP/2 connection may be silent before it is pinged, and how long it has to answer. All
-	// requests share one connection, and requests that time out do not close it. The value is that of TCP keep-alive.
+	// requests share one connection, and requests that time out do not close it. TCP keep-alive uses the same value.
 	silence = 15 * time.Second
 )
 

@@ -121,7 +121,7 @@ func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 	}{
 		407: {classify.Permanent, classify.CodeHTTPClientError},
 		403: {classify.Permanent, classify.CodeHTTPForbidden},
-		404: {classify.Permanent, classify.CodeHTTPClientError}, // not a proxy; no record is at fault
+		404: {classify.Permanent, classify.CodeHTTPClientError}, // not a proxy; the failure concerns no single record
 		502: {classify.RetryBackoff, classify.CodeHTTPBadGateway},
 		503: {classify.RetryBackoff, classify.CodeHTTPUnavailable},
 	} {
@@ -190,7 +190,7 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	transport := newTransport(addressPolicy{AllowPrivate: true}, 4, func(*http.Request) (*url.URL, error) { return nil, nil })
 	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 	if transport.HTTP2 == nil {
-		t.Error("nobody looks whether a connection is alive")
+		t.Error("the connection is not checked for liveness")
 	} else { // the same connection, only sooner
 		transport.HTTP2.SendPingTimeout /= 100
 		transport.HTTP2.PingTimeout /= 100
@@ -250,15 +250,15 @@ func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 	}
 }
 
-// S1-6: a refused record waits as long as the service asks. Requests in progress and later ones are held and use no
-// attempt.
+// S1-6: a refused record waits as long as the service asks. Requests in progress and later ones are deferred and use
+// no attempt.
 func TestQuota_S1_6_retry_after_concerns_the_service(t *testing.T) {
 	for _, code := range []int{429, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			steps, services := guarded(t, Options{}, nil)
 			services[0].is(later(time.Second, answerWith(code, "Retry-After", "30")))
 			got := callConcurrently(t, steps, 40)
-			expect.That(t, got["deferred"] == 39 && services[0].newRequests() == 40, "%d: outcomes %v of 40 side by side", code, got)
+			expect.That(t, got["deferred"] == 39 && services[0].newRequests() == 40, "%d: outcomes %v of 40 concurrent requests", code, got)
 			got = callConcurrently(t, steps, 40)
 			expect.That(t, got["deferred"] == 40 && services[0].newRequests() == 0, "%d: outcomes %v of those that follow", code, got)
 			time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble

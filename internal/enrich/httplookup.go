@@ -25,7 +25,7 @@ type httpLookup struct {
 	method string
 	target func(*transform.Feature) (*url.URL, error)
 	body   body // nil if there is none
-	// unwrap extracts the wanted part of an answer; nil keeps all of it.
+	// unwrap extracts the relevant part of an answer; nil keeps all of it.
 	unwrap func(what string, answer transform.Value) (transform.Value, error)
 	// exception parses an answer that is not JSON; nil if the service has no other error format.
 	exception func(what string, status int, text []byte) error

@@ -180,7 +180,7 @@ func valued(value string) *transform.Feature {
 	return f
 }
 
-// S1-9: no value of a feature leads a request to another path, however the service decodes the path.
+// S1-9: no value of a feature directs a request to another path, however the service decodes the path.
 func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 	for rounds := range 4 {
 		var reached string
@@ -209,7 +209,7 @@ func FuzzTemplate(f *testing.F) {
 	t := must.Get(parseAddress("http://h:1/a/{properties.v}/b?x={properties.v}&y=1"))(f)
 	f.Fuzz(func(tt *testing.T, value string) {
 		if !utf8.ValidString(value) {
-			tt.Skip("a feature holds valid UTF-8 only")
+			tt.Skip("a feature contains valid UTF-8 only")
 		}
 		feature := &transform.Feature{}
 		feature.SetProperty("v", transform.StringValue(value))

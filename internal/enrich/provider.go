@@ -40,7 +40,7 @@ type provider struct {
 	name     string
 	lookup   lookup
 	timeout  time.Duration
-	turns    chan struct{} // holds one entry for each request in flight
+	turns    chan struct{} // has one entry for each request in flight
 	limiter  *rate.Limiter // nil if none is configured
 	quota    *QuotaLedger
 	breaker  *breaker.Guard                           // nil if none is configured
@@ -124,7 +124,7 @@ func (p *provider) ask(ctx context.Context, q question, whole func(transform.Val
 	return answer, err
 }
 
-// request asks the service. It retries a failure of class retry_now here, and repeats nothing else of the record's way
+// request asks the service. It retries a failure of class retry_now here, and repeats no other step of the record
 // (S3-4). If that fails again, the record is retried later.
 func (p *provider) request(ctx context.Context, q question) (transform.Value, error) {
 	once := func() (transform.Value, error) {
@@ -177,12 +177,12 @@ func (p *provider) unavailableFor(wait time.Duration, cause error) error {
 }
 
 var (
-	errQuota = errors.New("the service said that its rate limit is used up")
+	errQuota = errors.New("the service reported that its rate limit is used up")
 	errRate  = errors.New("the rate of this instance is used up")
 )
 
-// throttle keeps the client's own rate. A request waits for its turn no longer than its own time limit; beyond that its
-// record is deferred, so that it blocks no worker.
+// throttle enforces the client's own rate limit. A request waits for its turn no longer than its own time limit;
+// beyond that its record is deferred, so that it blocks no worker.
 func (p *provider) throttle(ctx context.Context) error {
 	if p.limiter == nil {
 		return nil

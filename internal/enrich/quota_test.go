@@ -60,7 +60,7 @@ func playQuota(t *testing.T, seed uint64) {
 				continue
 			}
 			i := random.IntN(len(going))
-			must.That(t, left != 0, "seed %d: a request came with nothing left of %d", seed, size)
+			must.That(t, left != 0, "seed %d: a request was sent with nothing left of %d", seed, size)
 			left--
 			served++
 			// The reset is announced in whole seconds, rounded up, as services do.
@@ -177,7 +177,7 @@ func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
 		expect.Do(t, steps.Apply(t.Context(), parcel(), ""), "the service is fixed")
 		good.newRequests()
 		err := steps.Apply(t.Context(), parcel(), "")
-		expect.That(t, err == nil && good.newRequests() == 0, "a whole answer is kept: %v", err)
+		expect.That(t, err == nil && good.newRequests() == 0, "a complete answer is cached: %v", err)
 	})
 }
 
@@ -243,7 +243,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		defer steps.Close()
 		places.is(later(time.Second, status(503)))
 		got := callConcurrently(t, steps, 100)
-		expect.That(t, got["http_unavailable"] == 4 && got["deferred"] == 96, "outcomes %v of 100 that asked the same at once", got)
+		expect.That(t, got["http_unavailable"] == 4 && got["deferred"] == 96, "outcomes %v of 100 concurrent equal requests", got)
 	})
 }
 

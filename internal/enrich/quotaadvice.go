@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// QuotaAdvice is what the headers of one answer say about the service's rate limit. These headers are read, in this order of trust:
+// QuotaAdvice is the rate limit of a service according to the headers of one answer. These headers are read, in this order of trust:
 //
 //	RateLimit, RateLimit-Policy                          draft-ietf-httpapi-ratelimit-headers, lists: "day";r=50;t=30
 //	RateLimit: limit=100, remaining=50, reset=30         the same draft up to revision 06
@@ -25,15 +25,15 @@ import (
 //
 // Of several quotas the one with the fewest requests left counts. A header that cannot be parsed is ignored.
 type QuotaAdvice struct {
-	// Known reports whether the answer says how many requests are left.
+	// Known reports whether the answer states how many requests are left.
 	Known bool
 	// Remaining is how many are left until Reset.
 	Remaining int
-	// Limit is how many there are after each reset; 0 when the answer does not say.
+	// Limit is the number of requests after each reset; 0 if the answer does not state it.
 	Limit int
-	// Reset is how long until then; 0 when the answer does not say.
+	// Reset is the time until the next reset; 0 if the answer does not state it.
 	Reset time.Duration
-	// Pause is how long nothing may be sent at all; 0 when the answer asks for no pause.
+	// Pause is how long no request may be sent; 0 if the answer asks for no pause.
 	Pause time.Duration
 	// Given reports whether the answer has any of these headers in a readable form.
 	Given bool

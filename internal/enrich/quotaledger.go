@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// unknownReset is how long an empty quota lasts if the service does not say.
+	// unknownReset is how long an empty quota lasts if the service does not state a reset.
 	unknownReset = time.Second
-	// crowded is how long to wait while only answers under way can tell how many requests are left.
+	// crowded is how long to wait while only the answers to requests in flight can show how many requests are left.
 	crowded = 100 * time.Millisecond
 )
 
@@ -22,7 +22,7 @@ type QuotaLedger struct {
 
 	mu     sync.Mutex
 	sent   uint64          // number of the last request
-	under  map[uint64]bool // requests under way: whether each was alone when it was sent
+	under  map[uint64]bool // requests in flight: whether each was alone when it was sent
 	known  bool            // whether the fields below are valid
 	guess  bool            // left is derived from size, because no answer of this window has arrived yet
 	left   int             // requests, after all that were sent
@@ -112,8 +112,8 @@ func (l *QuotaLedger) Done(t QuotaTicket, a QuotaAdvice) (overtaken bool) {
 	return overtaken
 }
 
-// learn applies the advice of an answer. Requests overtake each other, so within a window the smallest number counts; a larger one counts
-// only if the request was the only one under way, as with a sliding window. The mutex is held.
+// learn applies the advice of an answer. Requests overtake each other, so within a window the smallest number counts;
+// a larger one counts only if the request was the only one in flight, as with a sliding window. The mutex is held.
 func (l *QuotaLedger) learn(now time.Time, number uint64, a QuotaAdvice, alone bool) {
 	l.turn(now)
 	if number <= l.turned && l.known {
@@ -146,7 +146,7 @@ func (l *QuotaLedger) pause(now time.Time, wait time.Duration) {
 	}
 }
 
-// Left returns how many requests are left; ok is false if the service said nothing that is still valid.
+// Left returns how many requests are left; ok is false if the service has reported nothing that is still valid.
 func (l *QuotaLedger) Left() (n int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

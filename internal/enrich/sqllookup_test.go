@@ -246,7 +246,7 @@ func TestSQL_S4_3_aBackendIsTerminated(t *testing.T) {
 	expect.Do(t, steps.Apply(t.Context(), wait(0), ""), "the next one")
 }
 
-// S4-5: a server that is down opens the breaker, and its records are held until it is back.
+// S4-5: a server that is down opens the breaker, and its records are deferred until it is back.
 func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	t.Parallel()
 	server := postgis.NeedOwn(t)

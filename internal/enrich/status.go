@@ -39,7 +39,7 @@ type Status struct {
 	Step     string
 	Provider string
 	Circuit  breaker.State
-	// QuotaKnown is true if the service says how many requests are left; QuotaLeft is their number.
+	// QuotaKnown is true if the service reports how many requests are left; QuotaLeft is their number.
 	QuotaKnown bool
 	QuotaLeft  int
 	// Requests counts questions by outcome.
@@ -72,7 +72,7 @@ func (p *provider) status() Status {
 	return s
 }
 
-// tally counts what one provider did.
+// tally counts the requests to one provider.
 type tally struct {
 	mu     sync.Mutex
 	status Status
@@ -135,8 +135,8 @@ func (p *provider) transient(err error) bool {
 	return isDeferral(err) || f.Transient() && f.Code != classify.CodeCanceled
 }
 
-// cache keeps the answers of one provider, and shares one request among equal concurrent questions. Failures are neither
-// kept nor shared: each record fails, or is deferred, by itself.
+// cache keeps the answers of one provider, and shares one request among equal concurrent questions. Failures are
+// neither kept nor shared: each record fails, or is deferred, on its own.
 type cache struct {
 	answers *otter.Cache[digest, transform.Value]
 	flights singleflight.Group

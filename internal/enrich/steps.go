@@ -22,7 +22,7 @@ type Steps struct {
 	steps []*step
 }
 
-// Options are what the pipeline sets besides the steps.
+// Options are the pipeline's settings besides the steps.
 type Options struct {
 	// Logger gets a line when a breaker opens and closes. It may be nil.
 	Logger *slog.Logger
@@ -90,7 +90,7 @@ func (s *Steps) unavailable() error {
 	return nil
 }
 
-// Close closes idle connections and empties the caches. Requests in flight end by themselves.
+// Close closes idle connections and empties the caches. Requests in flight finish on their own.
 func (s *Steps) Close() {
 	for _, step := range s.steps {
 		for _, p := range step.providers {
@@ -137,8 +137,8 @@ type prepared struct {
 	err error
 }
 
-// prepare returns the questions about a feature, one for each provider. It fails if the first provider has none: then the
-// record is at fault.
+// prepare returns the questions about a feature, one for each provider. It fails if the first provider has none: the
+// record is then the cause.
 func (s *step) prepare(f *transform.Feature, contentHash string) ([]prepared, error) {
 	out := make([]prepared, len(s.providers))
 	for i, p := range s.providers {
@@ -175,8 +175,8 @@ func (s *step) apply(ctx context.Context, f *transform.Feature, questions []prep
 	return nil
 }
 
-// ask asks the providers in order until one answers. Only the first provider's answer can make the record fail: a fallback that
-// does not know the feature proves nothing while the first provider could not be asked.
+// ask asks the providers in order until one answers. Only the first provider's answer can make the record fail: a
+// fallback without the feature proves nothing while the first provider could not be asked.
 func (s *step) ask(ctx context.Context, questions []prepared) ([]transform.Value, *provider, error) {
 	var failures []error
 	for i, p := range s.providers {
@@ -237,7 +237,7 @@ func (s *step) combine(failures []error) error {
 	deferred, ok := errors.AsType[*retrytopics.UnavailableError](first)
 	if !ok {
 		for _, other := range failures[1:] {
-			first = fmt.Errorf("%w; %v", first, other) //nolint:errorlint // the first alone says what is to be done
+			first = fmt.Errorf("%w; %v", first, other) //nolint:errorlint // the first alone says what to do
 		}
 		return first
 	}

@@ -107,12 +107,12 @@ func (g *getFeature) filter(f *transform.Feature) (string, error) {
 	return b.String(), nil
 }
 
-// isListSyntax reports whether a character would turn an id into a list: a key-value request has no escape for it (OGC 09-025r2, 6.2.5.3),
-// and would ask for other features.
+// isListSyntax reports whether a character would turn an id into a list: a key-value request has no escape for it
+// (OGC 09-025r2, 6.2.5.3), and would request other features.
 func isListSyntax(r rune) bool { return strings.ContainsRune(",()", r) || unicode.IsControl(r) }
 
-// isNoXML reports whether XML 1.0 cannot have a character (section 2.2). The encoder would replace it by U+FFFD, and ask for another
-// value.
+// isNoXML reports whether XML 1.0 cannot have a character (section 2.2). The encoder would replace it by U+FFFD, and
+// request another value.
 func isNoXML(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF'
 }

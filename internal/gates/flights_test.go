@@ -103,7 +103,7 @@ func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 		"withdrawn":              {func(g *Gates) { g.Begun(start, at(1), "", true); g.Over(at(1)) }, "transient_rate  1/1"},
 		"over twice":             {func(g *Gates) { g.Begun(start, at(1), "", true); g.Over(at(1)); g.Over(at(1)) }, "transient_rate  1/1"},
 		"begun before the reset": {func(g *Gates) { g.Begun(start, at(1), "", true); g.Reset() }, "transient_rate  1/1"},
-		"never ended, since its partition is gone": {func(g *Gates) {
+		"never ended, since its partition was revoked": {func(g *Gates) {
 			g.Begun(start, at(1), "", true)
 			g.Begun(start.Add(6*time.Minute), at(2), "", true)
 		}, "transient_rate  1/2"},
@@ -180,7 +180,7 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 	}{
 		"accurate points, a tenth of which end in 0":    {nil, points(100_000, 6), -1, -1},
 		"more decimals than the floor":                  {nil, points(10_000, 12), -1, -1},
-		"a single round point among accurate ones":      {points(500, 6), []orb.Point{{9.5, 47.1}}, -1, -1},
+		"one round point among accurate ones":           {points(500, 6), []orb.Point{{9.5, 47.1}}, -1, -1},
 		"the first record is round":                     {nil, []orb.Point{{9.5, 47.1}}, -1, -1},
 		"truncated to 5 decimals from the start":        {nil, points(200, 5), 25, 25},
 		"truncated to 4 decimals after accurate points": {points(500, 6), points(200, 4), 17, 25},
@@ -207,7 +207,7 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 		g.Precision(start, "", SampleOf("p"+strconv.Itoa(i), p), true)
 	}
 	b, broken := g.Precision(start, "", SampleOf("x", orb.Point{9.123456, 47.123456}), true)
-	expect.That(t, !broken, "an honest feature among coarse ones: %s", b)
+	expect.That(t, !broken, "an accurate feature among coarse ones: %s", b)
 	b, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), false)
 	want := " of the last 100 ordinates have fewer than 6 decimals; tolerated are 50 of 100 (pipeline.tolerance.precision_decimal_threshold)"
 	expect.That(t, broken && strings.HasSuffix(b.String(), want), "in words: %v %s", broken, b)
@@ -220,7 +220,7 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 	expect.That(t, !enough, "one point is not enough to measure")
 }
 
-// The repetition of a stationary feature, a retry, or one large geometry is no evidence.
+// The repetition of a stationary feature, a retry, or one large geometry is not evidence.
 func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 	g := New(Limits{Floor: 6})
 	ring := orb.Ring{}

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Limits set what is counted and which share is tolerated. A share of 1 tolerates everything.
+// Limits set the counted events and the tolerated shares. A share of 1 tolerates everything.
 type Limits struct {
 	Fields            []string // target fields whose missing values are counted; see [FieldsOf]
 	MaxNullRate       float64
@@ -20,7 +20,7 @@ type Limits struct {
 	Window            time.Duration // defaults to 10 minutes
 	MinRecords        int           // minimum number of records for judging a rate; defaults to 100
 	Attempt           time.Duration // longest duration of an attempt; a longer one no longer counts as in flight. Defaults to 5 minutes
-	MaxBatches        int           // batches in memory; the one not used for longest is dropped first, and its counts stay in the windows. Defaults to 1000
+	MaxBatches        int           // batches in memory; the least recently used one is dropped first, and its counts stay in the windows. Defaults to 1000
 	// SeparateBatches means that a batch beyond a tolerance is handled separately: its counts are removed from the windows.
 	// A window that exceeds a tolerance because of one batch alone waits until that batch can be judged.
 	SeparateBatches bool
@@ -327,7 +327,7 @@ func (g *Gates) Suspended(now time.Time) bool {
 	return now.Before(g.suspended)
 }
 
-// settle ends an expired suspension and discards what was counted meanwhile. The mutex is held.
+// settle ends an expired suspension and discards the counts since its start. The mutex is held.
 func (g *Gates) settle(now time.Time) {
 	if !g.suspended.IsZero() && !now.Before(g.suspended) {
 		g.suspended = time.Time{}

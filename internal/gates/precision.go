@@ -118,16 +118,16 @@ func (b PrecisionBreach) Failure(feature string) *transform.Error {
 	return &transform.Error{
 		Code: classify.CodePrecisionDegraded, Stage: classify.StageGate, Rule: "pipeline.tolerance.precision_decimal_threshold",
 		Path: "/geometry", Feature: feature, Message: b.String(),
-		Fix: "have the producer send its coordinates unrounded and resume; or, where they are right as they are, lower the floor (only rounding of the output was meant: " +
+		Fix: "have the producer send its coordinates unrounded and resume; or, if they are correct, lower the floor (only rounding of the output was meant: " +
 			"write transform.geometry.round_decimals and remove the floor), restart and resume; " +
 			"without precision_degraded in pause_on, records below the floor become dead letters",
 	}
 }
 
-// Precision counts the coordinates of one feature. It reports whether the feature is below the floor while its batch, or
-// all features together, are. So a fine feature passes whatever the others are, and a coarse one passes among fine ones.
-// With count false the sample is judged and not counted. The caller decides about a suspension: the floor pauses the
-// pipeline in some configurations, and makes dead letters in others.
+// Precision counts the coordinates of one feature. It reports whether the feature is below the floor while its batch,
+// or all features together, are. So an accurate feature passes whatever the others are, and a coarse one passes among
+// accurate ones. With count false the sample is judged and not counted. The caller decides about a suspension: the
+// floor pauses the pipeline in some configurations, and makes dead letters in others.
 func (g *Gates) Precision(now time.Time, batchID string, s Sample, count bool) (PrecisionBreach, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,11 +173,11 @@ func (g *Gates) Decimals() (decimals int, enough bool) {
 	return decimals, true
 }
 
-// The precision floor is judged over many coordinates, because JSON drops trailing zeros: one in ten honest ordinates
-// with exactly the floor's decimals looks coarser. The floor is broken if more than coarseLimit of the last
-// PrecisionOrdinates are coarser. For honest ordinates that has a probability of 6e-25 (docs/decisions/0070). A source
-// that lost a decimal is noticed after 51 ordinates (26 points) at the start, and after 46 ordinates (23 points) that
-// follow honest ones.
+// The precision floor is judged over many coordinates, because JSON drops trailing zeros: one in ten accurate
+// ordinates with exactly the floor's decimals looks coarser. The floor is broken if more than coarseLimit of the last
+// PrecisionOrdinates are coarser. For accurate ordinates that has a probability of 6e-25 (docs/decisions/0070). A
+// source that lost a decimal is noticed after 51 ordinates (26 points) at the start, and after 46 ordinates (23
+// points) that follow accurate ones.
 const (
 	PrecisionOrdinates = 100
 	coarseLimit        = PrecisionOrdinates / 2

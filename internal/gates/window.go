@@ -13,7 +13,7 @@ import (
 // slots is the number of parts of a window; it slides by one part.
 const slots = 60
 
-// counts are records, and for each of several series the number of bad ones.
+// counts are the numbers of records, and for each of several series of bad ones.
 type counts struct {
 	of  int64
 	bad []int64
@@ -53,7 +53,7 @@ func newWindow(length time.Duration, series int) *window {
 // order of their clocks.
 func (w *window) slide(now time.Time) *part {
 	number := now.UnixNano() / int64(w.step)
-	for range min(number-w.latest, slots) { // none if the time stands still or goes back
+	for range min(number-w.latest, slots) { // none if the clock stands still or moves back
 		w.latest++
 		w.drop(w.latest)
 	}
@@ -93,7 +93,7 @@ func (w *window) add(now time.Time, batch string, c counts) {
 	}
 }
 
-// worst returns the batch that added the most bad records of a series; nothing if there is no batch.
+// worst returns the batch that added the most bad records of a series; the zero batch if there is none.
 func (w *window) worst(series int) (batch string, bad, of int64) {
 	for id, c := range w.batches {
 		if c.bad[series] > bad {
@@ -103,7 +103,7 @@ func (w *window) worst(series int) (batch string, bad, of int64) {
 	return batch, bad, of
 }
 
-// forget removes what a batch added.
+// forget removes the counts that a batch added.
 func (w *window) forget(batch string) {
 	delete(w.batches, batch)
 	for i := range w.parts {
@@ -115,7 +115,7 @@ func (w *window) forget(batch string) {
 	}
 }
 
-// merge keeps what a batch added, but forgets that the batch added it.
+// merge keeps the counts that a batch added, but no longer attributes them to the batch.
 func (w *window) merge(batch string) {
 	delete(w.batches, batch)
 	for i := range w.parts {

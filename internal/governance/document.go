@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Document is a whole ledger, as it is exported and verified.
+// Document is a complete ledger, as it is exported and verified.
 type Document struct {
 	Version  int    `json:"ledger_version"`
 	Pipeline string `json:"pipeline"`
@@ -37,7 +37,7 @@ type Partition struct {
 	Entries []Chained `json:"entries"`
 }
 
-// Chained is an entry with its place. The entry is kept as it was written, including members of later versions.
+// Chained is an entry with its place. The entry keeps its original text, including members of later versions.
 type Chained struct {
 	Link  audit.Link      `json:"link"`
 	Entry json.RawMessage `json:"entry"`
@@ -149,7 +149,7 @@ func ParseDocument(text []byte) (Document, error) {
 		return Document{}, fmt.Errorf("read the ledger: %w", err)
 	}
 	if d.Version < 1 || d.Version > Version {
-		return Document{}, fmt.Errorf("read the ledger: it has version %d, this program knows version %d", d.Version, Version)
+		return Document{}, fmt.Errorf("read the ledger: it has version %d, but this program supports version %d", d.Version, Version)
 	}
 	return d, nil
 }

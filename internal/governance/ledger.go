@@ -102,8 +102,8 @@ func (l *Ledger) entry(e *retrytopics.Event, reason Reason) audit.Event {
 	}
 }
 
-// Status is the governance status of one attempt, for telemetry (S3-7). A circuit breaker that is open adds the status
-// "blocked": nothing is tried then (S3-5).
+// Status is the governance status of one attempt, for telemetry (S3-7). A circuit breaker that is open adds the
+// status "blocked": no request is sent then (S3-5).
 type Status string
 
 // The statuses.

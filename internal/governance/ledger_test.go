@@ -78,7 +78,7 @@ func newDocument(t *testing.T, n int) Document {
 		})
 		must.That(t, err == nil && len(records) == 1 && records[0].Topic == "parcels.audit" && records[0].Partition == 1, "%+v, %v", records, err)
 		e, err := audit.Parse(records[0].Value)
-		expect.That(t, err == nil && e.Decision == audit.Escalated && e.Code == string(classify.CodeGovernanceDenied), "the entry is no audit event: %+v, %v", e, err)
+		expect.That(t, err == nil && e.Decision == audit.Escalated && e.Code == string(classify.CodeGovernanceDenied), "the entry is not an audit event: %+v, %v", e, err)
 		place, entry, ok, err := audit.Entry(records[0].Value)
 		must.That(t, err == nil && ok && place.Of == audit.Governance, "%+v, %v, %v", place, ok, err)
 		p.Entries, head = append(p.Entries, Chained{place.Link, entry}), next
@@ -102,7 +102,7 @@ func TestDocument_isReadAsItWasWritten(t *testing.T) {
 	again, err := ParseDocument(text)
 	expect.That(t, err == nil && again.Entries() == 3 && audit.Broken(again.Verify()) == nil, "%d entries, %v, %v", again.Entries(), err, again.Verify())
 	_, err = ParseDocument([]byte(`{"ledger_version":2}`))
-	expect.That(t, err != nil, "a later version is taken")
+	expect.That(t, err != nil, "a later version is accepted")
 }
 
 func FuzzParseDocument(f *testing.F) {
@@ -114,14 +114,14 @@ func FuzzParseDocument(f *testing.F) {
 	})
 }
 
-// S3-8: a feature of a collection that is denied has its own entry, before that of its record.
+// S3-8: a denied feature of a collection has its own entry, before that of its record.
 func TestLedger_S3_8_hearsOfParts(t *testing.T) {
 	whole := event(7, 1, "", policy.OutcomeDelivered, "")
 	whole.Dead = []*retrytopics.Event{
 		event(7, 1, classify.CodeGovernanceDenied, policy.OutcomeDeadLettered, "sacred"), event(7, 1, classify.CodeNotJSON, policy.OutcomeDeadLettered, ""),
 	}
 	records, _, err := testLedger(0).Extend(1, nil, []*retrytopics.Event{whole})
-	expect.That(t, err == nil && len(records) == 1, "%d entries, %v; want that of the part that is denied", len(records), err)
+	expect.That(t, err == nil && len(records) == 1, "%d entries, %v; want that of the denied part", len(records), err)
 }
 
 func feature(t *testing.T, properties string) *transform.Feature {

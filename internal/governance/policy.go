@@ -14,7 +14,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// MaxMark is the longest mark, in bytes, so that it fits into its header: a cut lineage would be another one.
+// MaxMark is the longest mark, in bytes, so that it fits into its header: a truncated lineage would be a different
+// one.
 const MaxMark = 448
 
 // Violation is a rule that a record breaks. It is never retried.
@@ -25,13 +26,13 @@ type Violation struct {
 	What  string // the fault, in words
 }
 
-// Error names the broken rule, the value, and what to do.
+// Error names the broken rule and the value, and suggests what to do.
 func (v *Violation) Error() string {
 	what := fmt.Sprintf("the %s mark %q %s", v.Mark, v.Value, v.What)
 	if v.Value == "" {
 		what = fmt.Sprintf("the %s mark %s", v.Mark, v.What)
 	}
-	return what + " (" + v.Rule + "); a person has to decide: it is not tried again"
+	return what + " (" + v.Rule + "); a person has to decide: it is not retried"
 }
 
 // FailureCode makes the error classifiable.
@@ -149,7 +150,7 @@ func (r reader) read(m config.Mark, before string) string {
 	if m.Header != "" {
 		var all []string
 		for _, h := range r.headers {
-			if h.Key == m.Header { // Kafka allows a repeated key: no value may hide behind another
+			if h.Key == m.Header { // Kafka allows a repeated key: a value must not hide behind another one
 				all = append(all, strings.Split(string(h.Value), ",")...)
 			}
 		}

@@ -69,7 +69,7 @@ func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (
 		}
 	}
 	if rest := r.Remaining(); rest != nil && rest.Of != len(content.Features) {
-		return c, editedError(fmt.Sprintf("the record has %d features, and what is left of it is that of %d", len(content.Features), rest.Of))
+		return c, editedError(fmt.Sprintf("the record has %d features, but its remaining parts are those of a record with %d", len(content.Features), rest.Of))
 	}
 	if !r.Part().Whole() {
 		if n := len(content.Features); n != 1 {
@@ -98,12 +98,12 @@ func (c *collection) cut() bool {
 func editedError(message string) error {
 	return &transform.Error{
 		Code: classify.CodeNotAFeature, Stage: classify.StageGate, Path: "/features", Rule: "source.collections",
-		Message: message, Fix: "it was edited: send features that are added or left out as a record of their own",
+		Message: message, Fix: "it was edited: send features that are added or left out as separate records",
 	}
 }
 
-// fails stores why a feature cannot be delivered. It returns an error of the whole record if the record is not split, or
-// the failure is not the feature's.
+// fails stores the reason why a feature cannot be delivered. It returns an error of the whole record if the record is
+// not split, or if the failure does not concern the feature.
 func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopics.Identity, err error) error {
 	if _, deferred := errors.AsType[*retrytopics.UnavailableError](err); deferred || !c.separate || errors.Is(ctx.Err(), context.Canceled) {
 		return err

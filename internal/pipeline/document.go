@@ -122,7 +122,7 @@ func (m *Mapping) named(id retrytopics.Identity, source *transform.Feature) retr
 // maxContent is the largest buffer for contents that is kept between two features.
 const maxContent = 1 << 20
 
-// contentHash hashes what the mapping can read of a feature.
+// contentHash hashes everything that the mapping can read of a feature.
 func (m *Mapping) contentHash(source *transform.Feature) idempotency.Hash {
 	content, _ := m.contents.Get().(*[]byte)
 	if content == nil {

@@ -104,8 +104,8 @@ func (e *encoder) headers(producer []kgo.RecordHeader, value []byte) []kgo.Recor
 	return slices.Insert(others, at, kgo.RecordHeader{Key: name, Value: []byte(contentType)})
 }
 
-// Prepare asks the schema registry for the ID of the output schema, so that a registry that refuses the schema stops the
-// start instead of every record. If the registry does not answer, the start goes on and records are retried.
+// Prepare asks the schema registry for the ID of the output schema, so that a registry that refuses the schema stops
+// the start instead of every record. If the registry does not answer, the start continues and records are retried.
 func (m *Mapping) Prepare(ctx context.Context) error {
 	if m.encoder.events == nil {
 		return nil

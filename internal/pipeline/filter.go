@@ -42,13 +42,13 @@ type FilterSummary struct {
 
 // Filter runs the pipeline without Kafka, so that people can develop a mapping: it reads lines until the input ends,
 // writes features to out and rejections to rejects, one JSON text per line. Each line passes the handler that the
-// consumer runs, so the output is what the pipeline would produce, and a rejection is what would become a dead letter. A
+// consumer runs, so the output is what the pipeline would produce, and a rejection corresponds to a dead letter. A
 // rejected line never stops the others, and nothing is retried: a step that fails transiently rejects its line.
 //
 // A line is usually one text; package jsontexts describes the other forms. A text is GeoJSON, JSON-FG, a structured
 // CloudEvent or a Debezium change event, by the pipeline's source.format. Avro, which is not text, is refused.
 //
-// An error comes from reading, from writing or from the context. Only whole lines have been written by then.
+// An error comes from reading, from writing or from the context. Only complete lines have been written by then.
 func Filter(ctx context.Context, o FilterOptions, in io.Reader, out, rejects io.Writer) (FilterSummary, error) {
 	r := filterRun{options: o, out: bufio.NewWriterSize(out, 1<<16), rejects: bufio.NewWriter(rejects)}
 	err := r.run(ctx, in)

@@ -9,12 +9,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
 
-// FormatHeaders returns the record headers by which the source format recognises a line, which has none of its own: a CloudEvent on one
-// line is in structured mode. The error names the key of the file that sets a format that is not text.
+// FormatHeaders returns the record headers by which the source format recognizes a line, because a line has no
+// headers: a CloudEvent on one line is in structured mode. The error names the key of the file that sets a format
+// that is not text.
 func FormatHeaders(source config.Source) ([]kgo.RecordHeader, error) {
 	switch {
 	case source.Format == envelope.Avro:
-		return nil, fmt.Errorf("source.format: %s is bytes, and this reads lines of JSON; try the mapping with -c on a copy of the file that says geojson", source.Format)
+		return nil, fmt.Errorf("source.format: %s is binary, but this command reads lines of JSON; try the mapping with -c on a copy of the file that sets geojson", source.Format)
 	case source.Format == envelope.Debezium && source.Debezium.Serialization == envelope.SerializationAvro:
 		return nil, fmt.Errorf("source.debezium.serialization: %s is bytes, and this reads lines of JSON; try the mapping on the events as JSON", source.Debezium.Serialization)
 	case source.Format == envelope.CloudEvents:

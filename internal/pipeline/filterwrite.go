@@ -77,7 +77,7 @@ func (r *filterRun) reject(number int, cause error) error {
 	return r.refuse(number, cause)
 }
 
-// refuse writes why a line, or a feature of it, is rejected.
+// refuse writes the reason why a line, or a feature of it, is rejected.
 func (r *filterRun) refuse(number int, cause error) error {
 	rejection := lineRejectionOf(cause)
 	text := transform.ObjectValue(
@@ -106,7 +106,7 @@ func codeOf(cause error) string {
 // lineRejection has the parts of an error.
 type lineRejection struct{ message, path, value, rule string }
 
-// lineRejectionOf takes an error apart. The position is a column only: the line of the input is known.
+// lineRejectionOf converts an error to a rejection. The position is a column only: the line of the input is known.
 func lineRejectionOf(err error) lineRejection {
 	var e *transform.Error
 	if !errors.As(err, &e) {

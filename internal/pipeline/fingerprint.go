@@ -61,8 +61,8 @@ func digestFile(name string) (sum string, err error) {
 
 // Fingerprint returns "sha256:" and 64 hex digits of everything that determines the result for a record: the decisive
 // part of the configuration ([config.Config.Decisive]) and the content of the files that it names. Two instances with
-// the same fingerprint and the same version of the software give the same result for a record. The fingerprint changes
-// when a reference set changes. See docs/decisions/0079.
+// the same fingerprint and the same version of the software produce the same result for a record. The fingerprint
+// changes when a reference set changes. See docs/decisions/0079.
 func (m *Mapping) Fingerprint() (string, error) {
 	decisive, err := m.cfg.Decisive()
 	if err != nil {

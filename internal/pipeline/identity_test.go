@@ -149,7 +149,7 @@ func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 	}
 }
 
-// The clock of these tests stands at midnight UTC, 2000-01-01: 946,684,800 s.
+// The clock of these tests shows midnight UTC, 2000-01-01: 946,684,800 s.
 func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 	const future, bad = classify.CodeVersionInFuture, classify.CodeCoercionFailed
 	for name, c := range map[string]struct {
@@ -170,7 +170,7 @@ func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 		"before them":                    {"", `"1600-01-01T00:00:00Z"`, 0, bad},
 		"a limit of its own":             {", max_version_ahead: 24h", `"2000-01-01T23:00:00Z"`, 946767600e9, ""},
 		"beyond it":                      {", max_version_ahead: 24h", `"2000-01-02T00:00:01Z"`, 0, future},
-		"a number that is no time":       {"", "9000000000000000", 9e15, ""},
+		"a number that is not a time":    {"", "9000000000000000", 9e15, ""},
 		"a revision":                     {", version_form: number", "9000000000000000", 9e15, ""},
 		"a time for a revision":          {", version_form: number", `"2000-01-01T00:00:00Z"`, 0, bad},
 		"9e15 as milliseconds":           {", version_form: unix_ms", "9000000000000000", 0, future},

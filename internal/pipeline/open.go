@@ -38,8 +38,8 @@ type Mapping struct {
 	files       func() (filesRead, error) // for Fingerprint
 }
 
-// NewMapping compiles a pipeline's mapping and reads the files that it names: reference sets and Avro schemas. It does
-// not ask the schema registry yet. It logs nothing.
+// NewMapping compiles a pipeline's mapping and reads the files that it names: reference sets and Avro schemas. It
+// sends no request to the schema registry yet. It logs nothing.
 func NewMapping(cfg *config.Config) (*Mapping, error) {
 	return newMapping(cfg, slog.New(slog.DiscardHandler))
 }

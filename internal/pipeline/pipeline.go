@@ -99,7 +99,7 @@ func (p *Pipeline) Observe(h Hooks) {
 func (p *Pipeline) Watch(ctx context.Context, interval time.Duration, log *slog.Logger, named func(error) error, changed func(context.Context)) {
 	p.sets.Watch(ctx, cmp.Or(interval, refdata.DefaultInterval), func(r refdata.Reload) {
 		if r.Err != nil {
-			log.WarnContext(ctx, "reference set: what cannot be read leaves it as it was", "set", r.Name, "from", r.From, "error", named(r.Err))
+			log.WarnContext(ctx, "reference set: it cannot be read and stays as it was", "set", r.Name, "from", r.From, "error", named(r.Err))
 			return
 		}
 		log.InfoContext(ctx, "reference set changed", "set", r.Name, "from", r.From, "keys", r.Keys)

@@ -41,7 +41,7 @@ func headerOf(r *kgo.Record, key string) string {
 	return ""
 }
 
-// Each feature of a collection has its own output: its ID is the key, and headers say which part of the record it is.
+// Each feature of a collection has its own output: its ID is the key, and headers identify the part of the record.
 // Its content is the same as without the collection.
 func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 	p := build(t, "source: { split: features, version: properties.updated }\n")
@@ -242,8 +242,8 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	expect.That(t, tried != nil && strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") && strings.Contains(tried.Error(), "/features/1/"), "dry run: %v", tried)
 }
 
-// A retry maps the remaining features, with the version and the content hash of the whole collection, and asks remote
-// steps only about these. A feature whose ID was already delivered is refused.
+// A retry maps the remaining features, with the version and the content hash of the whole collection, and calls
+// remote steps only for these. A feature whose ID was already delivered is refused.
 func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	url, requested := places(t)
 	p := build(t, apartRules+"enrich: [{ name: place, http: { url: \""+url+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
@@ -259,7 +259,7 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	expect.That(t, slices.Equal(got, []string{"c"}), "asked for %q", got)
 	r.Control.Remaining = &header.Remaining{Of: 5, Open: []int{2}, Delivered: 4}
 	_, err = p.Handle(t.Context(), r)
-	expect.That(t, classify.Of(errOr(err)).Code == classify.CodeNotAFeature && strings.Contains(err.Error(), "has 4 features"), "a rest of another record gave %v", err)
+	expect.That(t, classify.Of(errOr(err)).Code == classify.CodeNotAFeature && strings.Contains(err.Error(), "has 4 features"), "remaining parts of another record gave %v", err)
 }
 
 // A replayed part is mapped like a feature of its collection: its ID is the key, and it keeps its part number. This also
@@ -283,7 +283,7 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 	expect.That(t, classify.Of(errOr(err)).Code == classify.CodeNotAFeature && strings.Contains(err.Error(), "part 17/230"), "two features gave %v", err)
 }
 
-// Errors of the collection, the connection or the batch are not a feature's fault: the record fails as a whole.
+// Errors of the collection, the connection or the batch do not concern one feature: the record fails as a whole.
 func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 	bad := strings.Replace(part(`"b"`, "y"), "NAME", "NOM", 1)
 	for name, value := range map[string]string{

@@ -54,9 +54,9 @@ type Tried struct {
 	Delete  bool   // it is newer than every earlier event of its key
 }
 
-// Try opens and maps a record as [Pipeline.Handle] does, without remote steps and database, and returns the error with
-// which the pipeline would refuse it. The limits of the topics are those of the record. Deletes pass, and so do features
-// that the mapping filters out, because they are closed and not refused.
+// Try opens and maps a record as [Pipeline.Handle] does, without remote steps and database, and returns the error
+// with which the pipeline would refuse it. The limits of the topics are those of the record. Deletes pass. Features
+// that the mapping filters out pass too, because they are closed and not refused.
 func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error) {
 	if r.Control == nil {
 		r.Control = &header.Control{}

@@ -79,8 +79,8 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 	}
 }
 
-// Like the consumer, the dry run checks whether the output topic accepts the output: its compressed size, and its key if
-// the topic is compacted. It ignores what remote steps may still change.
+// Like the consumer, the dry run checks whether the output topic accepts the output: its compressed size, and its key
+// if the topic is compacted. It ignores possible changes by remote steps.
 func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 	t.Parallel()
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "other"))

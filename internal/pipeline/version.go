@@ -13,8 +13,9 @@ import (
 
 // version returns the version that orders the events of one key. It returns nil if the configuration names no version
 // property; then the source offset orders them. An RFC 3339 time counts in nanoseconds; a whole number (Unix seconds,
-// milliseconds, a revision) counts as it is. All events of a pipeline must use the same form, which source.version_form
-// names. A version too far in the future is refused, because it would supersede every event of its key until then.
+// milliseconds, a revision) is used unchanged. All events of a pipeline must use the same form, which
+// source.version_form names. A version too far in the future is refused, because it would supersede every event of
+// its key until then.
 func (m *Mapping) version(f *transform.Feature) (*int64, error) {
 	path := m.cfg.Source.Version
 	if path == "" {
@@ -49,7 +50,7 @@ func notOfForm(form config.VersionForm) string {
 	case !form.Numbers():
 		return "no RFC 3339 time of the years 1678 to 2261 (source.version_form: " + string(form) + ")"
 	case !form.Times():
-		return "no whole number of 64 bits (source.version_form: " + string(form) + ")"
+		return "not a whole number of 64 bits (source.version_form: " + string(form) + ")"
 	}
 	return "neither an RFC 3339 time nor a whole number"
 }
@@ -64,7 +65,7 @@ func (m *Mapping) ahead(f *transform.Feature, text string, latest time.Time) err
 		Message: fmt.Sprintf("the version %s lies more than %s (source.max_version_ahead) ahead of this consumer's clock, %s", text, limit,
 			latest.Add(-limit.Std()).UTC().Format(time.RFC3339)),
 		Fix: "correct the clock of the producer (or of this consumer) and send the event again, or correct the version with `replayer edit`; " +
-			"where the version is right, replay it once its time has come, or raise source.max_version_ahead",
+			"if the version is correct, replay the record once its time has come, or raise source.max_version_ahead",
 	}
 }
 

@@ -11,17 +11,17 @@ import (
 // question is the state of a record among its providers.
 type question struct {
 	step, choice int
-	first        int           // reply of the step's first provider; none if it could not be asked
-	until        time.Duration // earliest time at which one of the providers that were not asked may be asked; 0 if none was
+	first        int           // reply of the step's first provider; none if no request could be sent to it
+	until        time.Duration // earliest time at which a provider that received no request may receive one; 0 if there is none
 	pass         breaker.Pass
 	ticket       enrich.QuotaTicket
 	reply        int // none: a good answer
 }
 
-// provider returns the index of the provider that is asked now.
+// provider returns the index of the current provider.
 func (x *simulation) provider(it *item) int { return x.w.steps[it.request.step][it.request.choice] }
 
-// step asks the providers of one step, in order.
+// step sends the requests of one step to its providers, in order.
 func (x *simulation) step(it *item, step int) {
 	if step == len(x.w.steps) {
 		x.deliver(it)
@@ -54,8 +54,8 @@ func (x *simulation) hit(it *item, p int) bool {
 	return share > 0 && rand.New(rand.NewPCG(uint64(it.number), uint64(p)^uint64(x.w.Seed))).Float64() < share
 }
 
-// throttle keeps the client's own rate, as the remote steps do: a request waits for its turn no longer than its own time
-// limit.
+// throttle enforces the client's own rate limit, as the remote steps do: a request waits for its turn no longer than
+// its own time limit.
 func (x *simulation) throttle(it *item) {
 	p := x.provider(it)
 	if until, deferred := x.deferred(it.home, p); deferred {
@@ -170,8 +170,8 @@ func (x *simulation) answered(it *item) {
 	x.step(it, it.request.step+1)
 }
 
-// unanswered asks the next provider, if there is one and the first one's failure is transient. The first one's failure
-// counts in the end. reply is none if the provider may not be asked until a time.
+// unanswered tries the next provider, if there is one and the first one's failure is transient. The first one's
+// failure counts in the end. reply is none if no request may be sent to the provider until a time.
 func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 	q := &it.request
 	if reply == none {
@@ -195,10 +195,10 @@ func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 	x.fail(it, q.first)
 }
 
-// stepDeferred reports whether no provider may be asked for a step now, and until when.
+// stepDeferred reports whether no provider of a step may be called now, and until when.
 func (x *simulation) stepDeferred(in *instance, step int) (until time.Duration, deferred bool) {
 	if x.w.cached(step) {
-		return 0, false // cached answers are given while nothing is sent
+		return 0, false // cached answers are returned while no request is sent
 	}
 	for _, p := range x.w.steps[step] {
 		free, waits := x.deferred(in, p)
@@ -212,7 +212,8 @@ func (x *simulation) stepDeferred(in *instance, step int) (until time.Duration, 
 	return until, deferred
 }
 
-// deferred reports whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
+// deferred reports whether a provider may not be called now, and until when: its breaker is open, or it asked for a
+// pause.
 func (x *simulation) deferred(in *instance, p int) (until time.Duration, deferred bool) {
 	l := &in.providerStates[p]
 	if l.circuit != nil {
@@ -224,7 +225,7 @@ func (x *simulation) deferred(in *instance, p int) (until time.Duration, deferre
 	return x.now + wait, wait > 0
 }
 
-// deferredList has the records that wait for a step whose providers may not be asked (retrytopics.UnavailableError).
+// deferredList has the records that wait for a step whose providers may not be called (retrytopics.UnavailableError).
 type deferredList struct {
 	until   time.Duration
 	timed   time.Duration // when the next probe is scheduled
@@ -232,7 +233,7 @@ type deferredList struct {
 	probing *item
 }
 
-// deferRecord keeps a record for which no provider may be asked. It uses no attempt.
+// deferRecord keeps a record for which no provider may be called. It uses no attempt.
 func (x *simulation) deferRecord(it *item, step int, until time.Duration) {
 	in := it.home
 	h := in.deferred[step]

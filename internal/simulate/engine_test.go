@@ -95,8 +95,8 @@ func (p *played) see(events []*retrytopics.Event) {
 	}
 }
 
-// S0-12: the simulation predicts what the engine does on a broker with real remote steps in the same world: the number
-// of attempts and dead letters, the records of each tier, and the requests to each provider.
+// S0-12: the simulation predicts the behaviour of the engine on a broker with real remote steps in the same world:
+// the number of attempts and dead letters, the records of each tier, and the requests to each provider.
 func TestRun_S0_12_agreesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	for name, c := range worlds() {

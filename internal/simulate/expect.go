@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Expect has the conditions at the end of a scenario. A missing key is no condition.
+// Expect has the conditions at the end of a scenario. A missing key sets no condition.
 type Expect struct {
 	// MaxDLQShare is the largest share of the records that may die, from 0 to 1.
 	MaxDLQShare *float64 `jsonschema:"minimum=0,maximum=1" yaml:"max_dlq_share,omitempty"`
@@ -18,7 +18,7 @@ type Expect struct {
 	MaxRecoveryTime *config.Duration `least:"0s" most:"8760h" yaml:"max_recovery_time,omitempty"`
 	// MaxProviderRPS is the most requests that any provider may get in any second.
 	MaxProviderRPS *float64 `jsonschema:"minimum=0" yaml:"max_provider_rps,omitempty"`
-	// MaxLateness is how long after its due time a retry may begin, but for one in a hundred.
+	// MaxLateness is how long after its due time a retry may begin, except for one in a hundred.
 	MaxLateness *config.Duration `least:"0s" most:"8760h" yaml:"max_lateness,omitempty"`
 	// MaxWaiting is the most records that may wait in any one tier.
 	MaxWaiting *float64 `jsonschema:"minimum=0" yaml:"max_waiting,omitempty"`

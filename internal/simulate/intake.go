@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// arrive takes the next record from the source and schedules the following arrival. The times between arrivals are
+// arrive reads the next record from the source and schedules the following arrival. The times between arrivals are
 // exponentially distributed: many independent producers.
 func (x *simulation) arrive(it *item) {
 	if it != nil {
@@ -83,7 +83,7 @@ func (x *simulation) dispatch(in *instance) {
 	}
 }
 
-// begin starts an attempt. No request is made while no provider of some step may be asked.
+// begin starts an attempt. No request is sent while no provider of some step may be called.
 func (x *simulation) begin(it *item) {
 	it.begun = x.now
 	if !x.admit(it) {
@@ -113,7 +113,7 @@ func (x *simulation) put(it *item, tier int) {
 	x.after(x.w.sys.Wake(tier, it.due, x.time()).Sub(x.time()), it, x.surface)
 }
 
-// surface takes a record from its tier: it is due, or is parked again.
+// surface removes a record from its tier: it is due, or is parked again.
 func (x *simulation) surface(it *item) {
 	d, run := policy.Surface(x.w.sys.Tiers, it.due, x.time())
 	if run {
@@ -287,7 +287,7 @@ func (x *simulation) gate(it *item, o gates.Outcome) {
 	}
 }
 
-// stand pauses the pipeline, in all its instances, until the scenario's person resumes it.
+// stand pauses the pipeline, in all its instances, until the scenario's operator resumes it.
 func (x *simulation) pause(code, why string) {
 	if x.paused {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Print writes a report as plain-text tables. It computes nothing that the report does not have.
+// Print writes a report as plain-text tables. It computes no additional figures.
 func Print(out io.Writer, r Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	head(w, r)
@@ -73,7 +73,7 @@ func outcome(w io.Writer, r Report) {
 		percent(r.PeakTransientShare), percent(r.PeakDLQShare))
 }
 
-// pauses lists when gates paused the pipeline, and what waits meanwhile.
+// pauses lists when gates paused the pipeline, and how many records waited meanwhile.
 func pauses(w io.Writer, r Report) {
 	for _, h := range r.Pauses {
 		end := "resumed"
@@ -138,7 +138,7 @@ func providers(w io.Writer, r Report) {
 	}
 }
 
-// notModelled lists what the simulation does not model of this pipeline.
+// notModelled lists the settings of this pipeline that the simulation does not model.
 func notModelled(w io.Writer, r Report) {
 	for i, text := range r.NotModelled {
 		if i == 0 {

@@ -24,7 +24,7 @@ type recorder struct {
 	requests    []load // by provider
 	lateness    delays
 	minutes     []minute
-	unsettled   []int         // outages whose backlog is not gone, as indexes into out.Recovery
+	unsettled   []int         // outages whose backlog is not drained yet, as indexes into out.Recovery
 	last        time.Duration // last time at which something was unfinished
 	paused      bool          // a gate has paused the pipeline
 	pausedSince time.Duration
@@ -192,8 +192,8 @@ func (r *recorder) attempt(now time.Duration) {
 	r.minute(now).attempts++
 }
 
-// behind records how much should have begun by now and has not: source records and due retries. An outage is over once
-// that is less than the arrivals of a second.
+// behind records how many attempts are overdue: source records and due retries. An outage is over once they are fewer
+// than the arrivals of a second.
 func (r *recorder) behind(now time.Duration, source, due float64) {
 	r.lag = source
 	r.point.Lag = max(r.point.Lag, source)
@@ -219,8 +219,8 @@ func (r *recorder) stood(now time.Duration, code, why string) {
 	}
 }
 
-// released records that the pipeline resumes, or that the simulation ends while it is paused, and what has waited
-// meanwhile.
+// released records that the pipeline resumes, or that the simulation ends while it is paused, and how many records
+// have waited meanwhile.
 func (r *recorder) released(now time.Duration, resumed bool, source float64) {
 	if !r.paused {
 		return

@@ -23,10 +23,10 @@ type Report struct {
 	DeadLettered float64 `json:"dead_lettered"`
 	// Superseded counts the records that were closed because a newer record of their key had taken effect.
 	Superseded float64 `json:"superseded"`
-	// Unfinished is the number of records that still waited when the simulation gave up (see GiveUp); 0 if everything is
-	// drained.
+	// Unfinished is the number of records that still waited when the simulation gave up (see GiveUp); 0 if all are
+	// done.
 	Unfinished float64 `json:"unfinished"`
-	// GaveUp is the time from the last arrival to that moment; 0 if everything is drained, or if a paused pipeline is
+	// GaveUp is the time from the last arrival to that moment; 0 if all records are done, or if a paused pipeline is
 	// never resumed.
 	GaveUp   Seconds `json:"gave_up_seconds"`
 	DLQShare float64 `json:"dlq_share"` // of the records
@@ -39,8 +39,8 @@ type Report struct {
 
 	ByReason []Share `json:"dead_by_reason"`
 	ByCode   []Share `json:"dead_by_code"`
-	// PeakTransientShare and PeakDLQShare are the highest in any ten minutes; the gates decide what they would do to a
-	// running pipeline.
+	// PeakTransientShare and PeakDLQShare are the highest in any ten minutes; the gates decide how a running pipeline
+	// would react.
 	PeakTransientShare float64 `json:"peak_transient_share"`
 	PeakDLQShare       float64 `json:"peak_dlq_share"`
 
@@ -49,7 +49,7 @@ type Report struct {
 	PausedTimes int     `json:"paused_times"`
 	PausedTime  Seconds `json:"paused_seconds"`
 
-	// DrainTime is the time from the last arrival until nothing waits; nil if that did not happen.
+	// DrainTime is the time from the last arrival until no record waits; nil if that never happens.
 	DrainTime *Seconds   `json:"drain_seconds"`
 	Recovery  []Recovery `json:"recovery"`
 	Lateness  Lateness   `json:"lateness"`
@@ -61,7 +61,7 @@ type Report struct {
 	Series    []Point        `json:"series"`
 
 	Expectations []Verdict `json:"expectations"`
-	// NotModelled lists what the simulation does not model of this pipeline.
+	// NotModelled lists the settings of this pipeline that the simulation does not model.
 	NotModelled []string `json:"not_modelled"`
 }
 
@@ -141,10 +141,10 @@ type ProviderLoad struct {
 	Mean     float64 `json:"mean_per_second"` // while the source flows
 	Peak     float64 `json:"peak_per_second"` // of any second
 	PeakAt   Seconds `json:"peak_at_seconds"`
-	Limited  float64 `json:"rate_limited"` // requests that met its rate limit
+	Limited  float64 `json:"rate_limited"` // requests that exceeded its rate limit
 	Cached   float64 `json:"cached"`       // questions answered from the cache
-	// Deferred counts questions that were not sent, or failed while the provider was known to be down: the next provider was
-	// asked, or the record deferred. They used no attempt.
+	// Deferred counts requests that were not sent, or failed while the provider was known to be down: the next
+	// provider was called, or the record deferred. They used no attempt.
 	Deferred  float64 `json:"deferred"`
 	Fallbacks float64 `json:"fallbacks"` // answers instead of an earlier provider
 	// OpenShare is the share of the whole time in which the first instance's circuit breaker was open.
@@ -160,7 +160,8 @@ type Point struct {
 	Dead     float64   `json:"dead_lettered"`
 }
 
-// report returns the report. end is when the simulation stopped, unfinished what still waited then.
+// report returns the report. end is when the simulation stopped, unfinished the number of records that still waited
+// then.
 func (r *recorder) report(end time.Duration, unfinished float64) Report {
 	r.to(end + r.slot)
 	for provider := range r.requests {

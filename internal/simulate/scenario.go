@@ -18,7 +18,7 @@ import (
 type Scenario struct {
 	// Rate is how many records a second the source gets. Defaults to 100.
 	Rate float64 `jsonschema:"exclusiveMinimum=0,maximum=1000000000,default=100" yaml:"rate"`
-	// Duration is how long the source gets them; what waits then is drained. Defaults to 1h.
+	// Duration is how long the source receives records; records that wait then are drained. Defaults to 1h.
 	Duration config.Duration `jsonschema:"default=1h" least:"1s" most:"8760h" yaml:"duration"`
 	// Seed makes the run repeatable: the same seed has the same outcome. Defaults to 1.
 	Seed int64 `jsonschema:"minimum=0,default=1" yaml:"seed"`
@@ -26,8 +26,8 @@ type Scenario struct {
 	Instances int `jsonschema:"minimum=1,maximum=10000,default=1" yaml:"instances"`
 	// BadRecords is the share of records that fail for a reason of their own, before any request. Defaults to 0.
 	BadRecords float64 `jsonschema:"minimum=0,maximum=1" yaml:"bad_records"`
-	// Keys is the number of features that the records are events of, all equally likely: records of one key wait for
-	// each other as ordering.mode says. Defaults to 0: every record has its own key.
+	// Keys is the number of distinct keys of the records, all equally likely: records of one key wait for each other
+	// according to ordering.mode. Defaults to 0: every record has its own key.
 	Keys int `jsonschema:"minimum=0,maximum=10000000" yaml:"keys"`
 	// ResumeAfter is the time after which an operator resumes a pipeline that a gate has paused. Defaults to 0s: it is
 	// never resumed.
@@ -57,7 +57,7 @@ type Provider struct {
 	Errors Errors `yaml:"errors"`
 	// Outages list the times at which it is down.
 	Outages []Outage `jsonschema:"maxItems=100" yaml:"outages"`
-	// RateLimit is the provider's own limit: what is beyond it is answered with 429.
+	// RateLimit is the provider's own limit: it answers further requests with 429.
 	RateLimit *RateLimit `yaml:"rate_limit,omitempty"`
 }
 
@@ -91,13 +91,14 @@ type Outage struct {
 type RateLimit struct {
 	// PerSecond is how many requests a second it lets through. Mandatory.
 	PerSecond float64 `jsonschema:"required,exclusiveMinimum=0" yaml:"per_second"`
-	// Burst is the number of requests that are accepted at once after a pause. Defaults to those of one second.
+	// Burst is the number of requests that are accepted at once after a pause. Defaults to the requests of one
+	// second.
 	Burst int `jsonschema:"minimum=0,maximum=1000000" yaml:"burst"`
 	// RetryAfter is the Retry-After header of its 429; 0s omits the header. Defaults to 1s.
 	RetryAfter config.Duration `jsonschema:"default=1s" least:"0s" most:"168h" yaml:"retry_after"`
 }
 
-// limiter returns the limit as a token bucket; nil lets everything pass.
+// limiter returns the limit as a token bucket; nil accepts every request.
 func (l *RateLimit) limiter() *rate.Limiter {
 	if l == nil {
 		return rate.NewLimiter(rate.Inf, 0)
@@ -146,10 +147,10 @@ func (s Scenario) checkName(sys System, i int, fault func(message, fix string)) 
 	case several >= 0:
 		fault(fmt.Sprintf("step %s has several providers", name), "write one of them, such as "+sys.Steps[several].Services[0].Name)
 	case !slices.Contains(known, name):
-		fault(fmt.Sprintf("%q is no remote step of the pipeline", name), "write one of "+strings.Join(known, ", "))
+		fault(fmt.Sprintf("%q is not a remote step of the pipeline", name), "write one of "+strings.Join(known, ", "))
 	}
 	if first := slices.IndexFunc(s.Providers, func(o Provider) bool { return o.Name == name }); first < i {
-		fault(fmt.Sprintf("%q is listed twice, first as entry %d", name, first+1), "put all of it into one entry")
+		fault(fmt.Sprintf("%q is listed twice, first as entry %d", name, first+1), "merge them into one entry")
 	}
 }
 

@@ -49,7 +49,7 @@ providers:
 	faults = faultLines(t, err)
 	for _, want := range []string{
 		`s.yaml:3:50: providers[0].errors.answer: unknown answer "http_200"`, "s.yaml:4:13: providers[1].name: \"place\" is listed twice",
-		`s.yaml:5:13: providers[2].name: "plaice" is no remote step of the pipeline; write one of place, handler`,
+		`s.yaml:5:13: providers[2].name: "plaice" is not a remote step of the pipeline; write one of place, handler`,
 		"providers[2].outages[0].from: 2h is not before the end", `unknown answer "dns"`,
 	} {
 		expect.That(t, strings.Contains(faults, want), "%q is missing in\n%s", want, faults)
@@ -68,7 +68,7 @@ func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
 	for _, want := range []string{
 		"s.yaml:2:13: providers[0].name: step place has several providers; write one of them, such as place/main",
 		"s.yaml:3:37: providers[1].cache_hits: place/main has no cache in the pipeline",
-		`"place/other" is no remote step of the pipeline; write one of place/main, place/mirror, handler`,
+		`"place/other" is not a remote step of the pipeline; write one of place/main, place/mirror, handler`,
 	} {
 		expect.That(t, strings.Contains(faults, want), "%q is missing in\n%s", want, faults)
 	}
@@ -77,7 +77,7 @@ func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
 func faultLines(t *testing.T, err error) string {
 	t.Helper()
 	faults, ok := err.(*config.Faults)
-	must.That(t, ok, "%v is no list of faults", err)
+	must.That(t, ok, "%v is not a list of faults", err)
 	return faults.Error()
 }
 
@@ -133,8 +133,8 @@ func TestExpect_S1_8_heldTime(t *testing.T) {
 	}
 }
 
-// A provider that never recovers keeps the breaker open: the backlog never drains, and the report says so instead of a
-// time.
+// A provider that never recovers keeps the breaker open: the backlog never drains, and the report states that instead
+// of a time.
 func TestExpect_aDrainThatNeverComes(t *testing.T) {
 	t.Parallel()
 	r := play(t, system(t, guarded), `rate: 2
@@ -156,7 +156,7 @@ func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	expect.That(t, open.DeadLettered >= 300 && paused.DeadLettered == 0 && paused.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, paused.DeadLettered, paused.Retries)
 }
 
-// Retry-After is obeyed: a limited provider is not asked again before that time.
+// Retry-After is obeyed: a limited provider gets no request before that time.
 func TestTimeline_S1_6_followsRetryAfter(t *testing.T) {
 	t.Parallel()
 	r := play(t, system(t, place), "rate: 1\nduration: 1s\nproviders: [{name: place, rate_limit: {per_second: 1, retry_after: 30s}}]")
@@ -175,7 +175,7 @@ const rated = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_
 const counted = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {preset: standard}}, set: {a: /a}}]`
 const guarded = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {}}, set: {a: /a}}]`
 
-// patient lets a Retry-After delay the refused record alone.
+// patient makes a Retry-After delay only the refused record.
 const patient = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, retry_after: record}, set: {a: /a}}]`
 
 // gated is a pipeline with the default gates.
@@ -189,7 +189,7 @@ const mirrored = `enrich:
       - { name: mirror, http: { url: "http://m/", timeout: 1s, max_connections: 50, breaker: {} } }
     set: { a: /a }`
 
-// limited keeps a rate; spilling uses a fallback beyond the rate; remembering caches answers.
+// limited has a rate limit; spilling uses a fallback for further requests; remembering caches answers.
 const limited = `enrich: [{name: place, http: {url: "http://h/", timeout: 2s, max_connections: 50, rate: {per_second: 60, burst: 5}}, set: {a: /a}}]`
 const spilling = `enrich:
   - name: place
@@ -229,7 +229,7 @@ func play(t testing.TB, sys System, text string) Report {
 	return must.Get(Run(t.Context(), sys, s))(t)
 }
 
-// scenarios are small, and together use everything that a scenario can express.
+// the scenarios are small, and together use every feature of the format
 func scenarios() map[string]struct{ pipeline, text, policy string } {
 	return map[string]struct{ pipeline, text, policy string }{
 		"full jitter":                     {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},
@@ -292,7 +292,7 @@ func TestRun_stopsWithItsContext(t *testing.T) {
 	expect.That(t, errors.Is(err, context.Canceled), "it went on: %v", err)
 }
 
-// Excessive values are refused at once, or as soon as they show, and the message says what to change.
+// Excessive values are refused at once, or as soon as their effect shows, and the message suggests what to change.
 func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	sys := system(t, place)
@@ -341,8 +341,8 @@ func TestDelays_quantiles(t *testing.T) {
 	expect.Equal(t, (delays{}).quantile(1), 0, "late, of nothing")
 }
 
-// An outage without a breaker fails most attempts: the gate pauses the pipeline, and the report says what waits
-// meanwhile. The pipeline is only resumed if the scenario says so.
+// An outage without a breaker fails most attempts: the gate pauses the pipeline, and the report has the number of
+// records that wait meanwhile. The pipeline is only resumed if the scenario contains it.
 func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"

@@ -21,7 +21,7 @@ const source = -1
 type item struct {
 	home    *instance
 	number  int   // in the order of arrival
-	key     int   // none: a key of its own
+	key     int   // none: a separate key for each record
 	place   int64 // in the order of its key, under strict order
 	bad     bool
 	attempt int // current or next one, from 1
@@ -57,7 +57,7 @@ type simulation struct {
 // instance is one consumer.
 type instance struct {
 	running        int
-	runnable       queue // from the source, and formerly deferred ones
+	runnable       queue // from the source, and records that were deferred before
 	due            queue // from the tiers
 	favour         bool
 	dispatching    bool
@@ -103,7 +103,7 @@ func newSimulation(w *world) *simulation {
 	return x
 }
 
-// time returns the virtual time, for everything that needs a clock.
+// time returns the virtual time, for components that need a clock.
 func (x *simulation) time() time.Time { return start().Add(x.now) }
 
 // run plays all events, within a budget of events and started records.
@@ -157,8 +157,8 @@ func (x *simulation) decide(it *item, r reply) policy.Decision {
 // then never will be: a provider that never answers keeps its breaker open.
 const GiveUp = 24 * time.Hour
 
-// Run plays a scenario. It returns the context's error if that ends first, and a *TooMuchError if the scenario is too
-// large. Equal systems, scenarios and seeds give equal reports.
+// Run simulates a scenario. It returns the context's error if that ends first, and a *TooMuchError if the scenario is
+// too large. Equal systems, scenarios and seeds give equal reports.
 func Run(ctx context.Context, sys System, s Scenario) (Report, error) {
 	w := newWorld(sys, s)
 	if err := w.tooLarge(); err != nil {
@@ -175,18 +175,18 @@ const (
 	mostPoints  = 4096       // of the series; then two become one
 )
 
-// TooMuchError means that a simulation would take too long or too much memory, and says what to change.
+// TooMuchError means that a simulation would take too long or too much memory, and suggests what to change.
 type TooMuchError struct{ What, Fix string }
 
 // Error returns the reason and the remedy.
 func (e *TooMuchError) Error() string { return "the simulation is too large: " + e.What + "; " + e.Fix }
 
-// tooLarge returns what is too much before anything is played, or nil.
+// tooLarge returns the excess that is known before the simulation starts, or nil.
 func (w *world) tooLarge() error {
 	records := w.Rate * w.Duration.Std().Seconds()
 	if records > mostRecords {
 		return &TooMuchError{
-			fmt.Sprintf("up to %d records are played, and %.4g are to come", mostRecords, records),
+			fmt.Sprintf("up to %d records can be simulated, and %.4g are to come", mostRecords, records),
 			"lower duration, or simulate one instance with its share of rate and of the provider's limit",
 		}
 	}
@@ -196,7 +196,7 @@ func (w *world) tooLarge() error {
 // tooManyEvents returns the error of a run with this many events.
 func tooManyEvents(w *world, n int, now time.Duration) error {
 	return &TooMuchError{
-		fmt.Sprintf("%d events and attempts have been played up to %v, while records come until %v and what waits then is drained", n, now.Round(time.Second), w.Duration),
+		fmt.Sprintf("%d events and attempts have been simulated up to %v, while records arrive until %v and the rest is then drained", n, now.Round(time.Second), w.Duration),
 		"lower rate, duration or instances",
 	}
 }

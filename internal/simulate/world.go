@@ -28,7 +28,7 @@ type reply struct {
 	latency time.Duration
 	end     breaker.Outcome // its meaning for a circuit breaker
 	passes  bool            // the next provider may succeed
-	pause   time.Duration   // that the service asks of everybody; 0 for none
+	pause   time.Duration   // that the service requests of all clients; 0 for none
 }
 
 // window is a time in which a share of the requests gets a reply.
@@ -130,10 +130,10 @@ func (w *world) cached(step int) bool {
 // keyed reports whether records share keys.
 func (w *world) keyed() bool { return w.Keys > 0 }
 
-// notModelled returns what is not shown of a pipeline.
+// notModelled returns the settings of a pipeline that are not modelled.
 func (w *world) notModelled() []string {
 	if w.sys.Ordering.Mode == keyorder.Strict && !w.keyed() {
-		return []string{"ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)"}
+		return []string{"ordering strict: the scenario has no keys, so no record waits behind another one of its key; set their number (keys)"}
 	}
 	return []string{}
 }
@@ -167,7 +167,7 @@ type System struct {
 	Holds     func(classify.Failure, policy.Reason) bool
 }
 
-// Step is one remote step: its providers, in the order in which they are asked.
+// Step is one remote step: its providers, in the order in which they are called.
 type Step struct {
 	Name     string
 	Services []Service
@@ -179,7 +179,7 @@ type Service struct {
 	Timeout     time.Duration
 	Connections int             // concurrent requests in one instance
 	Rate        *config.Rate    // of one instance; nil if it has none
-	Cached      bool            // whether answers are kept
+	Cached      bool            // whether answers are cached
 	Breaker     *config.Breaker // nil if it has none
 	Pauses      bool            // whether a Retry-After delays every further request
 }

@@ -15,7 +15,7 @@ type observed struct {
 	settings   map[string]string
 }
 
-// comparison has what a plan is compared with.
+// comparison has the topics with which a plan is compared.
 type comparison struct {
 	seen      map[string]observed // by topic name; a missing one does not exist
 	bootstrap string              // for the commands
@@ -77,12 +77,12 @@ func (c comparison) partitions(t Topic, have observed) (Fault, bool) {
 	}
 	switch {
 	case t.Role == RoleControl:
-		fault.Message = fmt.Sprintf("%s, but it must have 1, so that there is one last word for the whole fleet", count(have.partitions))
-		fault.Fix = "Kafka takes no partition away: stop the pipeline, " + c.recreate(t)
+		fault.Message = fmt.Sprintf("%s, but it must have 1, so that all instances see one order of events", count(have.partitions))
+		fault.Fix = "Kafka never removes a partition: stop the pipeline, " + c.recreate(t)
 	case have.partitions < want:
 		fault.Fix = "run: " + grow(t.Name, want)
 	default:
-		fault.Fix = fmt.Sprintf("Kafka takes no partition away: stop the pipeline and either grow the source (keys then move to other partitions): %s; or, once the topic is empty, %s",
+		fault.Fix = fmt.Sprintf("Kafka never removes a partition: stop the pipeline and either grow the source (keys then move to other partitions): %s; or, once the topic is empty, %s",
 			grow(c.source.Name, have.partitions), c.recreate(t))
 	}
 	return fault, true
@@ -99,7 +99,7 @@ func (c comparison) cleanup(t Topic, have observed) (Fault, bool) {
 	case t.Role == RoleOutput && refuses: // its records without a key become dead letters, and the others pass
 		return Fault{
 			Kind: FaultCleanup,
-			Message: fmt.Sprintf("%s is %s, and a compacted topic takes no record without a key: with source.null_keys: accept such records become dead letters (null_key)",
+			Message: fmt.Sprintf("%s is %s, and a compacted topic accepts no record without a key: with source.null_keys: accept such records become dead letters (null_key)",
 				settingCleanup, actual),
 			Fix: "send records with keys and set source.null_keys: reject, or " + c.set(t, settingCleanup, string(CleanupDelete)),
 		}, true
@@ -108,7 +108,7 @@ func (c comparison) cleanup(t Topic, have observed) (Fault, bool) {
 	}
 	fault, bad := c.setting(FaultCleanup, t, have, settingCleanup, string(t.Cleanup), fmt.Sprintf(", but must be %s, or records are lost", t.Cleanup))
 	if fault.refuses = refuses; refuses {
-		fault.Message += "; a compacted topic takes no record without a key"
+		fault.Message += "; a compacted topic accepts no record without a key"
 	}
 	return fault, bad
 }
@@ -138,7 +138,7 @@ func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 		if t.Sized {
 			fix = max(fix, source.maxMessage()+int64(t.Headroom))
 		}
-		fault, bad := c.setting(FaultMaxMessage, t, have, settingMaxMessage, strconv.FormatInt(fix, 10), fmt.Sprintf(", but what the pipeline writes about a record needs up to %d", Headroom))
+		fault, bad := c.setting(FaultMaxMessage, t, have, settingMaxMessage, strconv.FormatInt(fix, 10), fmt.Sprintf(", but the pipeline's records about one source record need up to %d", Headroom))
 		fault.refuses = true
 		return fault, bad
 	}
@@ -149,15 +149,15 @@ func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 	if have.maxMessage() >= want {
 		return Fault{}, false
 	}
-	why := fmt.Sprintf("a record needs %d more for its headers; one that fits nowhere is kept as a pointer to its place in the source", t.Headroom)
+	why := fmt.Sprintf("a record needs %d more for its headers; one that fits nowhere becomes a pointer to its position in the source", t.Headroom)
 	if t.Role == RoleOutput {
 		why = "a feature near that size becomes a dead letter (output_too_large)"
 	}
-	return c.setting(FaultMaxMessage, t, have, settingMaxMessage, strconv.FormatInt(want, 10), fmt.Sprintf(", but the source takes %d, and %s", largest, why))
+	return c.setting(FaultMaxMessage, t, have, settingMaxMessage, strconv.FormatInt(want, 10), fmt.Sprintf(", but the source accepts %d, and %s", largest, why))
 }
 
-// compression refuses topics that store batches uncompressed. Brokers compare stored batches with max.message.bytes, so
-// what fits the source compressed would not fit here.
+// compression refuses topics that store batches uncompressed. Brokers compare stored batches with max.message.bytes,
+// so a record that fits the source compressed would not fit here.
 func (c comparison) compression(t Topic, have observed) (Fault, bool) {
 	if !t.Sized || have.settings[settingCompression] != uncompressed {
 		return Fault{}, false
@@ -165,17 +165,18 @@ func (c comparison) compression(t Topic, have observed) (Fault, bool) {
 	return c.setting(FaultCompression, t, have, settingCompression, "producer", ", so a record that fits the source compressed may not fit here")
 }
 
-// segment refuses a busy topic with large segments: a start would have to read what should be compacted long ago.
+// segment refuses a busy topic with large segments: a start would have to read records that should have been
+// compacted long before.
 func (c comparison) segment(t Topic, have observed) (Fault, bool) {
 	size, err := strconv.ParseInt(have.settings[settingSegment], 10, 64)
 	if !t.Busy || err != nil || size <= busySegmentMost {
 		return Fault{}, false
 	}
 	return c.setting(FaultSegment, t, have, settingSegment, busySegment+","+settingDeleted+"="+busyDeleted,
-		": every transaction writes to the topic, and a start has to read all that is not compacted yet")
+		": every transaction writes to the topic, and a start has to read everything that is not compacted yet")
 }
 
-// setting returns the fault of a setting: the reason, after its value, and the command that sets the wanted value.
+// setting returns the fault of a setting: the reason, after its value, and the command that sets the required value.
 func (c comparison) setting(kind FaultKind, t Topic, have observed, key, want, why string) (Fault, bool) {
 	return Fault{Kind: kind, Message: key + " is " + have.settings[key] + why, Fix: c.set(t, key, want)}, true
 }
@@ -218,7 +219,7 @@ func count(partitions int32) string {
 }
 
 // Check returns every fault of the plan's topics, in the order of the plan; none means that the pipeline can run. It
-// changes nothing. The error means that the broker could not be asked.
+// changes nothing. The error means that the broker did not answer.
 func Check(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Fault, error) {
 	seen, err := observe(ctx, admin, plan)
 	if err != nil {

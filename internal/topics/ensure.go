@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// settleTimeout bounds the wait until the brokers know a new topic; settleInterval is the time between two checks.
+	// settleTimeout bounds the wait until the brokers report a new topic; settleInterval is the time between two
+	// checks.
 	settleTimeout  = 30 * time.Second
 	settleInterval = 50 * time.Millisecond
 )
 
-// Report is what Ensure found and did.
+// Report is the result of Ensure.
 type Report struct {
 	Created  []Topic // with the partition count at creation
 	Existing []Topic // Partitions is the actual count
@@ -44,9 +45,9 @@ func (r Report) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Ensure creates the missing topics of the plan and waits until the brokers know them. It changes and deletes nothing
-// that exists; differences are faults in the report. If a topic cannot be created, the report still has what was done,
-// and the error names each one that failed.
+// Ensure creates the missing topics of the plan and waits until the brokers report them. It changes and deletes
+// nothing that exists; differences are faults in the report. If a topic cannot be created, the report still has the
+// changes made, and the error names each one that failed.
 func Ensure(ctx context.Context, admin *kadm.Client, plan []Topic) (Report, error) {
 	var report Report
 	seen, err := observe(ctx, admin, plan)
@@ -77,8 +78,8 @@ func Ensure(ctx context.Context, admin *kadm.Client, plan []Topic) (Report, erro
 	return report, nil
 }
 
-// createMissing creates the topics of plan that are not in seen, waits until the brokers know them, and returns the new
-// state of all topics.
+// createMissing creates the topics of plan that are not in seen, waits until the brokers report them, and returns the
+// new state of all topics.
 func createMissing(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[string]observed, report *Report) (map[string]observed, error) {
 	source, hasSource := seen[sourceOf(plan).Name]
 	var created []Topic
@@ -128,8 +129,8 @@ func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) e
 	return fmt.Errorf("create topic %s: %w", t.Name, answer.Err)
 }
 
-// settle calls known until it reports that the brokers know the new topics. A consumer that starts before that silently never joins its
-// group.
+// settle calls known until it reports that the brokers have the new topics. A consumer that starts before that
+// silently never joins its group.
 func settle(ctx context.Context, created int, known func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -139,7 +140,7 @@ func settle(ctx context.Context, created int, known func(context.Context) (bool,
 			return err
 		}
 		if ended := kafka.Pause(ctx, settleInterval); ended != nil {
-			return errors.Join(fmt.Errorf("wait until the brokers know the %d new topics: %w", created, ended), err)
+			return errors.Join(fmt.Errorf("wait until the brokers report the %d new topics: %w", created, ended), err)
 		}
 	}
 }

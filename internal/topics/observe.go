@@ -16,8 +16,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// existing asks the broker for the plan's topics and returns the partition counts of those that exist. Any other failure than a missing
-// topic, such as a missing permission, is an error.
+// existing reads the partition counts of the plan's topics that exist. Any other failure than a missing topic, such
+// as a missing permission, is an error.
 func existing(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]int32, error) {
 	names := make([]string, len(plan))
 	for i, t := range plan {
@@ -55,7 +55,7 @@ func Missing(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Topic, er
 	return slices.DeleteFunc(slices.Clone(plan), func(t Topic) bool { return counts[t.Name] > 0 }), nil
 }
 
-// observe asks the broker for the plan's topics with their settings. Topics that do not exist are missing in the result.
+// observe reads the plan's topics with their settings. Topics that do not exist are missing in the result.
 func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]observed, error) {
 	counts, err := existing(ctx, admin, plan)
 	if err != nil {

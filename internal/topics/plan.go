@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Plan returns the topics of a pipeline, the source first. It is pure: it asks no broker.
+// Plan returns the topics of a pipeline, the source first. It is pure: it sends no request.
 func Plan(c *config.Config) []Topic {
 	partitions, replication := int32(c.Topics.Partitions), int16(c.Topics.ReplicationFactor) //nolint:gosec // config bounds both
 	topic := func(name string, role Role) Topic {
@@ -56,7 +56,7 @@ func Plan(c *config.Config) []Topic {
 	return plan
 }
 
-// ledger keeps its records as long as the dedupe window needs them.
+// ledger keeps its records for the dedupe window.
 func ledger(c *config.Config, topic func(string, Role) Topic) Topic {
 	t := topic(c.Topics.Ledger, RoleLedger)
 	t.Shared, t.Keyless, t.Cleanup, t.Retention = true, true, CleanupDelete, max(c.Dedupe.Window.Std(), time.Hour)
@@ -81,14 +81,14 @@ func OfReplayer(c *config.Config, partitions int32) ([]Topic, error) {
 	}
 	for i := range plan {
 		if len(plan[i].Name) > longestName {
-			return nil, fmt.Errorf("the name of the DLQ is too long: topics are named after it, and %s has %d characters; Kafka takes at most %d", plan[i].Name, len(plan[i].Name), longestName)
+			return nil, fmt.Errorf("the name of the DLQ is too long: topics are named after it, and %s has %d characters; Kafka allows at most %d", plan[i].Name, len(plan[i].Name), longestName)
 		}
 		plan[i].Replication = brokersReplication
 	}
 	return plan, nil
 }
 
-// Create creates topics and waits until the brokers know them. It reads no settings, for which it may have no
+// Create creates topics and waits until the brokers report them. It reads no settings, because it may lack the
 // permission.
 func Create(ctx context.Context, admin *kadm.Client, plan []Topic) error {
 	for _, t := range plan {

@@ -61,8 +61,8 @@ func (t Topic) retentionText() string {
 	return strconv.FormatInt(t.Retention.Milliseconds(), 10)
 }
 
-// sameCleanup reports whether the broker's list of policies is exactly the wanted one. "compact,delete" is neither: it
-// deletes by age what compaction should keep.
+// sameCleanup reports whether the broker's list of policies is exactly the wanted one. "compact,delete" is neither:
+// it deletes by age records that compaction should keep.
 func sameCleanup(actual string, want Cleanup) bool {
 	policies := strings.FieldsFunc(actual, func(r rune) bool { return r == ',' || r == ' ' })
 	slices.Sort(policies)

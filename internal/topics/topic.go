@@ -33,7 +33,7 @@ type Cleanup string
 
 // The clean-up policies.
 const (
-	CleanupOwner   Cleanup = "owner"   // whatever the topic's owner chose
+	CleanupOwner   Cleanup = "owner"   // chosen by the topic's owner
 	CleanupDelete  Cleanup = "delete"  // by age only
 	CleanupCompact Cleanup = "compact" // the last value of each key stays
 )
@@ -63,7 +63,7 @@ type Topic struct {
 	// Replication is the replication factor of a new topic.
 	Replication int16
 	Cleanup     Cleanup
-	// Keyless means that records without a key are written, which a compacted topic refuses.
+	// Keyless means that records without a key are written. A compacted topic refuses them.
 	Keyless bool
 	// Retention is the least time that records must stay; Forever, or 0 if the owner decides.
 	Retention time.Duration
@@ -86,13 +86,13 @@ func (t Topic) Keeping() string {
 	case t.Cleanup == CleanupCompact:
 		return "compacted"
 	case t.Retention == Forever:
-		return "kept for ever"
+		return "kept indefinitely"
 	case t.Retention > 0 && t.Retention < 48*time.Hour:
 		return fmt.Sprintf("kept for %d hours", int(t.Retention.Hours()))
 	case t.Retention > 0:
 		return fmt.Sprintf("kept for %d days", t.Retention/(24*time.Hour))
 	default:
-		return "clean-up as its owner says"
+		return "clean-up chosen by its owner"
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Bounds select the source positions that are judged.
+// Bounds select the source positions to judge.
 type Bounds struct {
 	Partition int32 // -1 is every partition
 	From, To  int64 // offsets; To is exclusive, 0 is no end
@@ -42,7 +42,8 @@ type partition struct {
 	since      map[string]int64 // by topic: the first offset whose record arrived after the topic's lost front
 }
 
-// Generation is that of a partition of the source. Each adoption of a re-created topic, or of a lost memory, starts one.
+// Generation is the generation of a partition of the source. Each adoption of a re-created topic, or of a lost
+// memory, starts one.
 type Generation struct {
 	Now   int
 	First int // the first with the current topic: positions of earlier ones belong to a deleted topic
@@ -173,8 +174,8 @@ func (a *Account) addGap(from header.Position, last *int64) {
 	}
 }
 
-// Since sets the source offset from which on records arrived after the lost front of a topic. Traces of earlier records
-// may be lost too.
+// Since sets the first source offset of records that arrived after the lost front of a topic. Traces of earlier
+// records may be lost too.
 func (a *Account) Since(partition int32, topic string, offset int64) {
 	if pt := a.partitions[partition]; pt != nil && offset > 0 {
 		pt.since[topic] = max(pt.since[topic], offset)
@@ -197,7 +198,7 @@ type Appearance struct {
 	Unread bool
 }
 
-// Claim is what a replay claims to repeat.
+// Claim is the record that a replay claims to repeat.
 type Claim struct {
 	Root       header.Position
 	Generation int
@@ -266,7 +267,7 @@ type parts struct {
 	outputs   int          // parts in the output, each counted once
 }
 
-// own is a part that has a place of its own.
+// own is a part with a place of its own.
 type own struct{ outputs, deadLetters, replays, open, moving int }
 
 // add adds a record of the output or the DLQ that is of a part.

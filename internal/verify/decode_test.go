@@ -61,7 +61,7 @@ func TestFront_S0_4_trustsNoClockBeyondAnHour(t *testing.T) {
 	expect.That(t, !f.before(now, now), "unknowable evidence is reported as known")
 }
 
-// S4-10: the end of a gap is data of its event. A malformed event counts as none, whatever its message says.
+// S4-10: the end of a gap is data of its event. A malformed event counts as none, whatever its message.
 func TestAddGap_S4_10(t *testing.T) {
 	for event, want := range map[string]int{
 		`"last_offset":8`: 1, `"last_offset":2`: 1, `"last_offset":1`: 0, `"last_offset":9223372036854775807`: 0, `"last_offset":-1`: 0, `"last_offset":null`: 0,

@@ -24,7 +24,7 @@ type fact struct {
 type flag uint8
 
 const (
-	present         flag = 1 << iota // the source holds a record there
+	present         flag = 1 << iota // the source has a record there
 	replay                           // it is a replay of another one
 	split                            // some of its records are of parts
 	rest                             // some of its parts ended before others
@@ -87,7 +87,7 @@ type Spot struct {
 type Mark struct {
 	Start, End int64              // of what was read; Start is the log start
 	Before     retrytopics.Commit // read before End
-	After      retrytopics.Commit // read after everything up to End
+	After      retrytopics.Commit // read after everything before End
 }
 
 // Cut is the moment for which an account is judged. Records that were finished before it have their results in the
@@ -111,7 +111,7 @@ type Cut struct {
 	Output, DLQ, Audit string
 }
 
-// stage is how far the group is with one record.
+// stage is the group's progress with one record.
 type stage int
 
 const (

@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// spans returns what was not read yet of each topic: from the end of the last look to the current end. It includes
+// spans returns the unread part of each topic: from the end of the last pass to the current end. It includes
 // everything that the pipeline committed before the call.
 func (r *run) spans(ctx context.Context, s *groupPosition) (map[string]map[int32]kafka.Span, error) {
 	all := map[string]map[int32]kafka.Span{}
@@ -26,7 +26,7 @@ func (r *run) spans(ctx context.Context, s *groupPosition) (map[string]map[int32
 	for _, topic := range append(names, s.source) {
 		look := kafka.DecidedSpans
 		if topic == s.source {
-			look = kafka.Spans // what its producers have not committed is not visible to anybody yet
+			look = kafka.Spans // uncommitted records of its producers are not visible yet
 		}
 		spans, err := look(ctx, r.client, topic)
 		if err != nil {
@@ -45,7 +45,7 @@ func (r *run) spans(ctx context.Context, s *groupPosition) (map[string]map[int32
 	return all, r.bounded(s, all)
 }
 
-// bounded refuses more positions than the allowed memory holds.
+// bounded refuses more positions than fit into the allowed memory.
 func (r *run) bounded(s *groupPosition, all map[string]map[int32]kafka.Span) error {
 	var held, named, positions int64
 	for topic, spans := range all {
@@ -70,7 +70,8 @@ func (r *run) bounded(s *groupPosition, all map[string]map[int32]kafka.Span) err
 	return nil
 }
 
-// fold reads the spans into the account. It reads the source last, when it is known how far back the other topics reach.
+// fold reads the spans into the account. It reads the source last, when the oldest positions of the other topics are
+// known.
 func (r *run) fold(ctx context.Context, s *groupPosition, all map[string]map[int32]kafka.Span) error {
 	for topic, in := range map[string]PlaceKind{r.cfg.Output.Topic: InOutput, r.cfg.Topics.DLQ: InDLQ} {
 		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(in, rec) }, nil); err != nil {
@@ -173,7 +174,7 @@ func (r *run) front(topic string, partition int32) front {
 // errEnough ends a scan at its first record.
 var errEnough = errors.New("enough")
 
-// reaches finds how far back a topic reaches, after it was read.
+// reaches finds the oldest position in a topic, after it was read.
 func (r *run) reaches(ctx context.Context, topic string, spans map[int32]kafka.Span) error {
 	starts, err := r.admin.ListStartOffsets(ctx, topic)
 	if err == nil {

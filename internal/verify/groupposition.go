@@ -38,7 +38,7 @@ func (r *run) readPosition(ctx context.Context) (*groupPosition, error) {
 	s := &groupPosition{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]Generation{}, stable: map[Spot]bool{}}
 	source, ok := details[s.source]
 	if !ok || source.Err != nil {
-		if _, err := kafka.Partitions(ctx, r.client, s.source); err != nil { // its error says what is wrong
+		if _, err := kafka.Partitions(ctx, r.client, s.source); err != nil { // its error describes the problem
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %s", kafka.ErrNoTopic, s.source)
@@ -153,8 +153,8 @@ const (
 	unstableTimeout = 30 * time.Second
 )
 
-// commits reads the group's commits. In a busy group some transaction is always about to change a commit, so it asks
-// until each partition was seen between two of them.
+// commits reads the group's commits. In a busy group some transaction is always about to change a commit, so it
+// repeats the request until it has seen each partition between two transactions.
 func (r *run) commits(ctx context.Context, s *groupPosition, details kadm.TopicDetails) error {
 	for began := time.Now(); ; {
 		committed, err := r.fetch(ctx)

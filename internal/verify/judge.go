@@ -32,7 +32,7 @@ type extra struct {
 	replays          int
 	unread, arriving int  // replays that are open, or moved meanwhile
 	doubtful         int  // records that may be replays
-	alias            bool // the record is a replay, and the engine believed it
+	alias            bool // the record is a replay, and the engine trusted it
 }
 
 // Judge judges every position. It names at most limit findings of each kind. It changes nothing, so it can be called
@@ -67,8 +67,8 @@ func (j *judge) extra(p header.Position) *extra {
 	return of[p.Offset]
 }
 
-// replays assigns each replay to the record that it repeats. A replay with results of its own was not believed, and is a
-// new record.
+// replays assigns each replay to the record that it repeats. A replay with results of its own was not trusted, and is
+// a new record.
 func (j *judge) replays() {
 	for _, r := range j.repeats {
 		root := r.claim.Root
@@ -245,7 +245,7 @@ func (j *judge) losses() {
 		m := j.cut.Marks[spot]
 		if m.Before.Offset > m.End && !j.cut.Foreign {
 			j.found(Finding{Kind: CutShort, Source: header.Position{Topic: spot.Topic, Partition: spot.Partition, Offset: m.End}.String(), To: m.Before.Offset,
-				Detail: fmt.Sprintf("the log ends at %d, but %d is committed: brokers lost records, or the topic was re-created", m.End, m.Before.Offset)})
+				Detail: fmt.Sprintf("the log ends at %d, but offset %d is committed: brokers lost records, or the topic was re-created", m.End, m.Before.Offset)})
 		}
 		for _, g := range m.gaps(spot) {
 			if !slices.ContainsFunc(all, func(have gap) bool {

@@ -112,41 +112,41 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 		found   Kind   // the only kind, "" for none
 		counted string // the only count that is 1, "" for none
 	}{
-		"delivered":                                {newHistory(1).place(InOutput, 0), Proven, "", "delivered"},
-		"dead":                                     {newHistory(1).place(InDLQ, 0).event(0, audit.DeadLettered), Proven, "", "dead"},
-		"duplicate":                                {newHistory(1).event(0, audit.Duplicate), Proven, "", "duplicates"},
-		"superseded":                               {newHistory(1).event(0, audit.Superseded), Proven, "", "superseded"},
-		"filtered":                                 {newHistory(1).event(0, audit.Filtered), Proven, "", "filtered"},
-		"skipped":                                  {newHistory(1).event(0, audit.Skipped), Proven, "", "filtered"},
-		"not read":                                 {newHistory(1).finished(0, 0), Proven, "", "unread"},
-		"nothing is committed":                     {newHistory(1).finished(-1, -1), Proven, "", "unread"},
-		"waits":                                    {newHistory(1).place(InTier, 0).event(0, audit.Retried), Proven, "", "waiting"},
-		"read meanwhile":                           {newHistory(1).finished(0, 1), Proven, "", "in flight"},
-		"read meanwhile, and seen":                 {newHistory(1).finished(0, 1).place(InOutput, 0), Proven, "", "delivered"},
-		"leaves a tier meanwhile":                  {newHistory(1).place(InTier, 0).waited(0, 1).event(0, audit.Retried), Proven, "", "in flight"},
-		"left a tier":                              {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried).place(InOutput, 0), Proven, "", "delivered"},
-		"lost":                                     {newHistory(1), Violated, Missing, "missing"},
-		"lost from a tier":                         {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried), Violated, Missing, "missing"},
-		"lost, but audited as delivered":           {newHistory(1).event(0, audit.Delivered), Violated, Missing, "missing"},
-		"twice in the output":                      {newHistory(1).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, "delivered"},
-		"delivered and dead":                       {newHistory(1).place(InOutput, 0).place(InDLQ, 0), Violated, DeliveredAndDead, ""},
-		"dead twice":                               {newHistory(1).place(InDLQ, 0).place(InDLQ, 0), Violated, DeadTwice, "dead"},
-		"delivered and waiting":                    {newHistory(1).place(InOutput, 0).place(InTier, 0), Violated, StillWaiting, "waiting"},
-		"closed twice":                             {newHistory(1).event(0, audit.Duplicate).event(0, audit.Duplicate), Proven, ReadAgain, "duplicates"},
-		"delivered, and not read":                  {newHistory(1).finished(0, 0).place(InOutput, 0), Proven, ReadAgain, "unread"},
-		"edited":                                   {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
-		"another pipeline's output":                {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
-		"only another pipeline's duplicate":        {newHistory(1).eventOf("q", 0, audit.Duplicate), Unknown, "", "unknown"},
-		"another pipeline's failed attempt":        {newHistory(1).eventOf("q", 0, audit.Retried), Violated, Missing, ""},
-		"another pipeline's event as well":         {newHistory(1).eventOf("q", 0, audit.Filtered).place(InOutput, 0), Proven, "", "delivered"},
-		"twice, and another pipeline's event":      {newHistory(1).eventOf("q", 0, audit.Filtered).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, ""},
-		"attempted, and another's duplicate":       {newHistory(1).event(0, audit.Retried).eventOf("q", 0, audit.Duplicate), Violated, Missing, ""},
-		"said delivered, and another's event":      {newHistory(1).event(0, audit.Delivered).eventOf("q", 0, audit.Filtered), Violated, Missing, ""},
-		"unfounded, and another's event":           {newHistory(1).place(InOutput, 0).place(InOutput, 7).eventOf("q", 7, audit.Filtered), Violated, Unfounded, ""},
-		"only another pipeline's output":           {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
-		"an output of a missing source record":     {newHistory(1).place(InOutput, 0).place(InOutput, 7), Violated, Unfounded, "delivered"},
-		"a dead letter of a missing source record": {newHistory(1).place(InOutput, 0).place(InDLQ, 1), Violated, Unfounded, "delivered"},
-		"an output of nothing":                     {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Root.Topic = "x" }), Proven, "", "delivered"},
+		"delivered":                           {newHistory(1).place(InOutput, 0), Proven, "", "delivered"},
+		"dead":                                {newHistory(1).place(InDLQ, 0).event(0, audit.DeadLettered), Proven, "", "dead"},
+		"duplicate":                           {newHistory(1).event(0, audit.Duplicate), Proven, "", "duplicates"},
+		"superseded":                          {newHistory(1).event(0, audit.Superseded), Proven, "", "superseded"},
+		"filtered":                            {newHistory(1).event(0, audit.Filtered), Proven, "", "filtered"},
+		"skipped":                             {newHistory(1).event(0, audit.Skipped), Proven, "", "filtered"},
+		"not read":                            {newHistory(1).finished(0, 0), Proven, "", "unread"},
+		"nothing is committed":                {newHistory(1).finished(-1, -1), Proven, "", "unread"},
+		"waits":                               {newHistory(1).place(InTier, 0).event(0, audit.Retried), Proven, "", "waiting"},
+		"read meanwhile":                      {newHistory(1).finished(0, 1), Proven, "", "in flight"},
+		"read meanwhile, and seen":            {newHistory(1).finished(0, 1).place(InOutput, 0), Proven, "", "delivered"},
+		"leaves a tier meanwhile":             {newHistory(1).place(InTier, 0).waited(0, 1).event(0, audit.Retried), Proven, "", "in flight"},
+		"left a tier":                         {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried).place(InOutput, 0), Proven, "", "delivered"},
+		"lost":                                {newHistory(1), Violated, Missing, "missing"},
+		"lost from a tier":                    {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried), Violated, Missing, "missing"},
+		"lost, but audited as delivered":      {newHistory(1).event(0, audit.Delivered), Violated, Missing, "missing"},
+		"twice in the output":                 {newHistory(1).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, "delivered"},
+		"delivered and dead":                  {newHistory(1).place(InOutput, 0).place(InDLQ, 0), Violated, DeliveredAndDead, ""},
+		"dead twice":                          {newHistory(1).place(InDLQ, 0).place(InDLQ, 0), Violated, DeadTwice, "dead"},
+		"delivered and waiting":               {newHistory(1).place(InOutput, 0).place(InTier, 0), Violated, StillWaiting, "waiting"},
+		"closed twice":                        {newHistory(1).event(0, audit.Duplicate).event(0, audit.Duplicate), Proven, ReadAgain, "duplicates"},
+		"delivered, and not read":             {newHistory(1).finished(0, 0).place(InOutput, 0), Proven, ReadAgain, "unread"},
+		"edited":                              {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
+		"another pipeline's output":           {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
+		"only another pipeline's duplicate":   {newHistory(1).eventOf("q", 0, audit.Duplicate), Unknown, "", "unknown"},
+		"another pipeline's failed attempt":   {newHistory(1).eventOf("q", 0, audit.Retried), Violated, Missing, ""},
+		"another pipeline's event as well":    {newHistory(1).eventOf("q", 0, audit.Filtered).place(InOutput, 0), Proven, "", "delivered"},
+		"twice, and another pipeline's event": {newHistory(1).eventOf("q", 0, audit.Filtered).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, ""},
+		"attempted, and another's duplicate":  {newHistory(1).event(0, audit.Retried).eventOf("q", 0, audit.Duplicate), Violated, Missing, ""},
+		"recorded as delivered, and another's event": {newHistory(1).event(0, audit.Delivered).eventOf("q", 0, audit.Filtered), Violated, Missing, ""},
+		"unfounded, and another's event":             {newHistory(1).place(InOutput, 0).place(InOutput, 7).eventOf("q", 7, audit.Filtered), Violated, Unfounded, ""},
+		"only another pipeline's output":             {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
+		"an output of a missing source record":       {newHistory(1).place(InOutput, 0).place(InOutput, 7), Violated, Unfounded, "delivered"},
+		"a dead letter of a missing source record":   {newHistory(1).place(InOutput, 0).place(InDLQ, 1), Violated, Unfounded, "delivered"},
+		"an output of nothing":                       {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Root.Topic = "x" }), Proven, "", "delivered"},
 
 		"replayed and delivered":                      {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
 		"replayed and failed again":                   {newHistory(1).place(InDLQ, 0).replayed(0).place(InDLQ, 0), Proven, "", "dead"},
@@ -157,14 +157,14 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 		"replayed and delivered twice":                {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0).place(InOutput, 0), Violated, DeliveredAndDead, ""},
 		"superseded, reopened, delivered":             {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
 		"a replay that was processed as a new record": {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 1), Proven, "", "dead"},
-		"in parts":                                        {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(1, 2)), Proven, "", "delivered"},
-		"a part twice":                                    {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(0, 2)), Violated, Duplicated, "delivered"},
-		"one part is a dead letter":                       {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "delivered"},
-		"all parts are dead letters":                      {newHistory(1).place(InDLQ, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "dead"},
-		"a part is delivered and dead":                    {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(0, 2)), Violated, DeliveredAndDead, "delivered"},
-		"parts in the output, the rest waits":             {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0, ofRest), Proven, "", "waiting"},
-		"parts in the output, the rest is a dead letter":  {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, ofRest), Proven, "", "dead"},
-		"parts in the output, but the whole record waits": {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0), Violated, StillWaiting, "waiting"},
+		"in parts":                                          {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(1, 2)), Proven, "", "delivered"},
+		"a part twice":                                      {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(0, 2)), Violated, Duplicated, "delivered"},
+		"one part is a dead letter":                         {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "delivered"},
+		"all parts are dead letters":                        {newHistory(1).place(InDLQ, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "dead"},
+		"a part is delivered and dead":                      {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(0, 2)), Violated, DeliveredAndDead, "delivered"},
+		"parts in the output, the others wait":              {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0, ofRest), Proven, "", "waiting"},
+		"parts in the output, the others are a dead letter": {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, ofRest), Proven, "", "dead"},
+		"parts in the output, but the whole record waits":   {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0), Violated, StillWaiting, "waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.h.judged()
@@ -241,7 +241,7 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 			strings.Contains(r.Unknowns[0].String(), "SWITCHBACK_REPLAY_KEY): 1 record, the first of them s/0/2"), "%s %+v %v", r.Verdict, r.Unknowns, r.Findings)
 		r.wantBalanced(t)
 	})
-	t.Run("another topic of its name", func(t *testing.T) {
+	t.Run("another topic with its name", func(t *testing.T) {
 		h := newHistory(1).place(InOutput, 0).place(InOutput, 0)
 		h.cut.Foreign = true
 		r := h.judged()
@@ -309,7 +309,7 @@ func TestJudge_S4_10_losses(t *testing.T) {
 // S0-4: healthy histories are proven, and each mutation of them is found and names the record.
 func TestJudge_S0_4_mutations(t *testing.T) {
 	mutations := map[string]func(h *history, i int) (*history, bool){
-		"an end is taken away": func(h *history, i int) (*history, bool) {
+		"an end is removed": func(h *history, i int) (*history, bool) {
 			h.places = slices.DeleteFunc(h.places, func(p Place) bool { return p.Root == at(int64(i)) && p.In != InTier })
 			h.events = slices.DeleteFunc(h.events, func(e audit.Event) bool {
 				return e.Source == at(int64(i)).String() && slices.Contains(closings(), e.Decision)

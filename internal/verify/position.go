@@ -74,7 +74,7 @@ func (j *judge) sum(pt *partition, at header.Position, f fact, x *extra, split *
 	return s
 }
 
-// present judges a record that the source holds.
+// present judges a record that is in the source.
 func (j *judge) present(pt *partition, at header.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
 	lacks := s.lacks()
 	if lacks > 0 && split != nil && split.dead() {
@@ -153,7 +153,7 @@ func (j *judge) hidden(pt *partition, at header.Position, f fact, x *extra) (top
 	case pt.generation.First > 0 && (f.closed > 0 || f.has(tried|deliveryAudited)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
-		return "", "", false // an attempted record has its end in the trail, whatever else is lost
+		return "", "", false // an attempted record has its end in the audit topic, whatever else is lost
 	}
 	if j.broken > 0 {
 		return j.cut.Audit, Unreadable, true
@@ -181,9 +181,9 @@ func (j *judge) absent(pt *partition, at header.Position, f fact, s sum, mark Ma
 	case !gone && named:
 		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.deadLetters, s.waits)})
 	case gone && s.outputs > s.lives && s.deadLetters == 0 && !j.cut.AtLeastOnce:
-		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source no longer has it", s.outputs)})
+		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source no longer contains it", s.outputs)})
 	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(deliveryAudited) && at.Offset >= pt.since[j.cut.DLQ]:
-		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, but it neither waits in a tier nor has an outcome; the source no longer has it"})
+		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, but it neither waits in a tier nor has an outcome; the source no longer contains it"})
 	}
 }
 
@@ -208,7 +208,7 @@ func (j *judge) excess(at header.Position, f fact, x *extra, s sum, split *parts
 	j.found(Finding{Kind: kind, Source: at.String(), Detail: s.String()})
 }
 
-// kindOf returns the meaning of too many places. Being closed twice, or read twice, has no effect by itself.
+// kindOf returns the meaning of too many places. Being closed twice, or read twice, has no effect on its own.
 func kindOf(s sum) Kind {
 	switch {
 	case s.outputs+s.deadLetters+s.waits <= s.lives && s.waits == 0:

@@ -15,7 +15,7 @@ type Report struct {
 	Pipeline string    `json:"pipeline"`
 	Verdict  Verdict   `json:"verdict"`
 	At       time.Time `json:"at"`     // of the cut
-	Rounds   int       `json:"rounds"` // number of looks at the topics: more than one if something was suspected
+	Rounds   int       `json:"rounds"` // number of passes over the topics: more than one if something was suspected
 	Records  int64     `json:"records_read"`
 
 	Partitions []Counts       `json:"partitions"` // of the source
@@ -81,8 +81,8 @@ type Verdict string
 
 // The verdicts.
 const (
-	Proven   Verdict = "proven"   // every record that the source holds is in exactly one place
-	Unknown  Verdict = "unknown"  // nothing that can be known is wrong, and some of it cannot be known
+	Proven   Verdict = "proven"   // every record in the source is in exactly one place
+	Unknown  Verdict = "unknown"  // no fault was found, but some facts cannot be known
 	Violated Verdict = "violated" // at least one record is missing, or in a wrong place
 )
 
@@ -100,7 +100,7 @@ const (
 	DeliveredAndDead Kind = "delivered_and_dead"    // in the output and in the DLQ, and no replay explains it
 	DeadTwice        Kind = "dead_twice"            // in the DLQ more often than the record failed
 	StillWaiting     Kind = "ended_and_waiting"     // it has an end, and also waits in a tier
-	Unfounded        Kind = "unfounded"             // the output or the DLQ names a source position that holds no record
+	Unfounded        Kind = "unfounded"             // the output or the DLQ names a source position that has no record
 	Stranded         Kind = "stranded"              // waits in a topic that no running instance consumes
 	CutShort         Kind = "cut_short"             // the log ends before the group's commit
 	ReadAgain        Kind = "read_again"            // it has an end, and is or was read again: positions were set back
@@ -268,10 +268,10 @@ func (f Finding) String() string {
 	return name + ": " + f.Detail
 }
 
-// String describes in one line what cannot be known.
+// String describes in one line what cannot be verified.
 func (g Gone) String() string {
 	why := map[Reason]string{
-		Retention:  "the beginning of " + g.Topic + " was deleted, by retention or by hand",
+		Retention:  "the beginning of " + g.Topic + " was deleted, by retention or by a person",
 		Compaction: g.Topic + " is compacted",
 		Unreadable: "an event in " + g.Topic + " cannot be read",
 		KeyUnknown: "replays in " + g.Topic + " are signed with a replay key that is lost or was changed (name the former one too in SWITCHBACK_REPLAY_KEY)",
@@ -279,7 +279,7 @@ func (g Gone) String() string {
 		Recreated:  g.Topic + " does not tell which source topic it refers to: the source was re-created",
 	}[g.Reason]
 	if g.Records < 0 {
-		return fmt.Sprintf("%s; what lay before %s", cmp.Or(why, string(g.Reason)), g.First)
+		return fmt.Sprintf("%s; positions before %s", cmp.Or(why, string(g.Reason)), g.First)
 	}
 	return fmt.Sprintf("%s: %s, the first of them %s", cmp.Or(why, string(g.Reason)), records(g.Records), g.First)
 }

@@ -23,7 +23,7 @@ type Options struct {
 	MaxPositions int64 // of the source, or named by other records: each takes 8 bytes
 	// Proven reports whether a replay in the source is proven, see retrytopics.Origin.
 	Proven func(*kgo.Record) error
-	// Progress is called about every two seconds with what was read so far; may be nil.
+	// Progress is called about every two seconds with the progress of reading; may be nil.
 	Progress func(topic string, records int64)
 }
 
@@ -35,8 +35,8 @@ const (
 
 // A suspected violation is looked at again before it is named.
 const (
-	rounds  = 3           // the most looks
-	between = time.Second // from one look to the next
+	rounds  = 3           // the largest number of passes
+	between = time.Second // from one pass to the next
 )
 
 // ErrTooMany is wrapped when there are more positions than Options allow.
@@ -83,7 +83,7 @@ type run struct {
 	reported  time.Time
 }
 
-// look reads what is new since the last look, and judges.
+// look reads the new records since the last pass, and judges.
 func (r *run) look(ctx context.Context) (*Report, error) {
 	before, err := r.readPosition(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *run) look(ctx context.Context) (*Report, error) {
 	return r.account.Judge(cut, r.o.Limit), nil
 }
 
-// prepare creates the account at the first look. Positions of a topic that was adopted since are different ones.
+// prepare creates the account at the first pass. Positions of a topic that was adopted since are different ones.
 func (r *run) prepare(ctx context.Context, now *groupPosition) error {
 	if r.account == nil {
 		r.account = NewAccount(r.cfg.Source.Topic, r.cfg.Pipeline.ID, r.o.Bounds, now.generations)
