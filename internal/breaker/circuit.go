@@ -15,9 +15,9 @@ type Outcome int
 // The outcomes.
 const (
 	Ignored      Outcome = iota // none: the request was canceled
-	Success                     // the service works, whatever it answered
+	Success                     // the service is up, whatever it answered
 	Failure                     // the service is down, or hardly up
-	Inconclusive                // it answered, but not so that an open breaker could close: the fault may lie in this request
+	Inconclusive                // it answered, but with an answer that must not close an open breaker: this request may be the cause
 )
 
 // Circuit is the state machine of one circuit breaker. Its owner calls one method at a time. Times count from any fixed
@@ -25,7 +25,7 @@ const (
 type Circuit struct {
 	rule      config.Breaker
 	window    parts // of the recent requests, while closed
-	latest    ring  // the same, if the rule uses only the latest ones
+	latest    ring  // the same, if the rule uses only the latest outcomes
 	until     time.Duration
 	open      bool // also while it probes
 	probing   bool

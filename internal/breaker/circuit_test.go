@@ -88,13 +88,13 @@ func TestSteady_opens(t *testing.T) {
 		fails func(int) bool
 		want  int
 	}{
-		"at once, when nothing has succeeded yet":                    {0, time.Millisecond, always, 5},
-		"at half of the last twenty, in an outage":                   {1000, time.Millisecond, always, 10},
-		"of a service that flaps, at the fifth failure":              {0, time.Millisecond, flapping, 9},
-		"as soon as the successes are older than the window":         {20, 10 * time.Second, always, 5},
-		"never, when failures are rarer than the window asks for":    {0, 16 * time.Second, always, 0},
-		"never, when one of three fails":                             {0, time.Millisecond, func(i int) bool { return i%3 == 2 }, 0},
-		"never, at few failures in many requests that come in a row": {1000, time.Millisecond, func(i int) bool { return i%100 < 9 }, 0},
+		"at once, when nothing has succeeded yet":                 {0, time.Millisecond, always, 5},
+		"at half of the last twenty, in an outage":                {1000, time.Millisecond, always, 10},
+		"of a service that flaps, at the fifth failure":           {0, time.Millisecond, flapping, 9},
+		"as soon as the successes are older than the window":      {20, 10 * time.Second, always, 5},
+		"never, when failures are rarer than the window asks for": {0, 16 * time.Second, always, 0},
+		"never, when one of three fails":                          {0, time.Millisecond, func(i int) bool { return i%3 == 2 }, 0},
+		"never, at few failures in many consecutive requests":     {1000, time.Millisecond, func(i int) bool { return i%100 < 9 }, 0},
 	} {
 		b := NewCircuit(steady())
 		ask(b, 0, c.every, c.good, never)

@@ -48,8 +48,8 @@ func JudgeFailure(f classify.Failure) Outcome {
 	}
 }
 
-// Guard stops the requests to one service while it is down (S4-5). A nil Guard lets everything pass. Its methods are
-// safe for concurrent use.
+// Guard stops the requests to one service while it is down (S4-5). A nil Guard lets every request pass. Its methods
+// are safe for concurrent use.
 type Guard struct {
 	name  string // of the dependency, by which records are deferred
 	log   *slog.Logger
@@ -130,8 +130,8 @@ func (g *Guard) Leave(ctx context.Context, p Pass, end Outcome, err error) error
 	return err
 }
 
-// Trip takes a pass back and opens the breaker at once: one failure is enough if no request can succeed until a person
-// acts. It returns the record's UnavailableError. A nil Guard returns err.
+// Trip takes a pass back and opens the breaker at once: one failure is enough if no request can succeed until an
+// operator acts. It returns the record's UnavailableError. A nil Guard returns err.
 func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	if g == nil {
 		return err
@@ -149,7 +149,8 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	return g.unavailableFor(max(g.circuit.Until()-g.now(), 0), err)
 }
 
-// Defer returns an UnavailableError for a record that may not be at fault for its failure. The breaker does not change.
+// Defer returns an UnavailableError for a record that may not be the cause of its failure. The breaker does not
+// change.
 func (g *Guard) Defer(wait time.Duration, cause error) error { return g.unavailableFor(wait, cause) }
 
 // logChange logs that the breaker opened or closed, or that a probe failed. The mutex is held.
@@ -192,7 +193,7 @@ type State string
 const (
 	StateNone     State = "none"      // no breaker is configured
 	StateClosed   State = "closed"    // requests are sent
-	StateOpen     State = "open"      // nothing is sent until the cooldown ends
+	StateOpen     State = "open"      // no request is sent until the cooldown ends
 	StateHalfOpen State = "half_open" // one request at a time probes
 )
 

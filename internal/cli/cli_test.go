@@ -69,7 +69,7 @@ func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
 	err = json.Unmarshal(out.Bytes(), &line)
 	expect.That(t, err == nil && line["msg"] == "told" && line["due"] == "2026-07-01T11:00:00Z", "line %s, %v", out.String(), err)
 	_, _, err = NewLogger(&out, "loud")
-	expect.That(t, err != nil, "a level that does not exist was taken")
+	expect.That(t, err != nil, "a level that does not exist was accepted")
 }
 
 func TestLogger_S0_7_isTextOnATerminal(t *testing.T) {

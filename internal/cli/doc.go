@@ -2,5 +2,5 @@
 // misspelled flags, flags of printed commands, the ways to name a pipeline file, safe text, tables and screens for
 // terminals, JSON output, exit codes, and the build of the binary.
 //
-// It knows no command of a program, reads no input and decides nothing.
+// It contains no command of a program, reads no input and decides nothing.
 package cli

@@ -32,7 +32,7 @@ func Exits() []Exit {
 	return []Exit{ExitDone, ExitRuntime, ExitUsage, ExitNothing, ExitPartly, ExitRefused, ExitStopped, ExitInterrupted}
 }
 
-// about returns what an exit code means for people and for programs, and the HTTP status in its place.
+// about returns the meaning of an exit code for people and for programs, and the corresponding HTTP status.
 func (e Exit) about() (meaning, word string, status int) {
 	switch e {
 	case ExitDone:
@@ -68,7 +68,7 @@ func (e Exit) Word() string {
 	return word
 }
 
-// HTTPStatus returns the status of the console's answer where a command ends with an exit code.
+// HTTPStatus returns the status of the console's answer for an error with which a command ends with an exit code.
 func (e Exit) HTTPStatus() int {
 	_, _, status := e.about()
 	return status
@@ -112,7 +112,7 @@ var (
 	stampedCommit  string
 )
 
-// Build is what a binary was built from.
+// Build describes how a binary was built.
 type Build struct {
 	Version  string `json:"version"`               // such as v1.2.3, or a pseudo-version; "(devel)" if it is unknown
 	Commit   string `json:"commit"`                // 40 hexadecimal digits, 12 if only a pseudo-version names it, "" if it is unknown
@@ -174,7 +174,7 @@ func (i Build) String() string {
 	return fmt.Sprintf("%s (commit %s, %s %s)", i.Version, i.commit(12), i.Go, i.Platform)
 }
 
-// commit returns the commit with at most so many digits.
+// commit returns the commit, shortened to a number of digits.
 func (i Build) commit(digits int) string {
 	text := cmp.Or(i.Commit[:min(digits, len(i.Commit))], "unknown")
 	if i.Modified {

@@ -26,7 +26,7 @@ func FlagNames(register ...func(*cobra.Command)) (names []string) {
 	return names
 }
 
-// SetFlag gives a flag of a command another value, as if the command line had given it.
+// SetFlag sets a flag of a command to another value, like the command line.
 func SetFlag(cmd *cobra.Command, name string, values ...string) {
 	f := cmd.Flags().Lookup(name)
 	f.Changed = true
@@ -37,8 +37,8 @@ func SetFlag(cmd *cobra.Command, name string, values ...string) {
 	_ = f.Value.Set(values[0]) // text accepts every value
 }
 
-// GivenFlags returns flags of a command with the values that the command line gave them, for a printed command. It
-// leaves out flags that were not given.
+// GivenFlags returns flags of a command with their values from the command line, for a printed command. It leaves out
+// flags that were not set.
 func GivenFlags(cmd *cobra.Command, names ...string) string {
 	var b strings.Builder
 	for _, name := range names {

@@ -159,7 +159,7 @@ func listed(name string, padding int, short string) string {
 	return strings.TrimPrefix(WrapText(fmt.Sprintf("  %-*s %s", padding, name, short), HelpWidth, strings.Repeat(" ", padding+3)), "  ")
 }
 
-// UnknownCommand returns an error about a word that is no command. It names the commands that are near.
+// UnknownCommand returns an error about a word that is not a command. It suggests similar commands.
 func UnknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
@@ -197,7 +197,7 @@ func FlagHint(cmd *cobra.Command, err error) string {
 		return "a dry run is the default: leave --" + name + " out; --" + executeFlag + " makes the change"
 	}
 	if len(name) < 2 {
-		return "" // every one-letter name is near
+		return "" // every one-letter name is similar
 	}
 	if near := config.Nearest(name, shownFlags(cmd)); near != "" {
 		return "did you mean --" + near + "?"

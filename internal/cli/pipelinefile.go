@@ -11,12 +11,12 @@ import (
 const PipelineFileVariable = "SWITCHBACK_CONFIG"
 
 // PipelineFileHelp is the sentence about it in the help of both programs.
-const PipelineFileHelp = "Commands with a pipeline file (YAML) take it by -c FILE, as an argument where they have no other, or by " + PipelineFileVariable + "."
+const PipelineFileHelp = "Commands with a pipeline file (YAML) read it from -c FILE, from an argument where they have no other, or from " + PipelineFileVariable + "."
 
 // PipelineFileUsage describes the flag -c of a command that also takes the file as its argument.
 const PipelineFileUsage = "pipeline file (YAML); also as an argument, or by " + PipelineFileVariable
 
-// PipelineFlagUsage describes the flag -c of a command that takes no file as its argument.
+// PipelineFlagUsage describes the flag -c of a command that does not accept the file as its argument.
 const PipelineFlagUsage = "pipeline file (YAML); also by " + PipelineFileVariable
 
 // PipelineGlobalUsage describes the flag -c of several commands, some of which have another argument.
@@ -25,8 +25,8 @@ const PipelineGlobalUsage = "pipeline file (YAML); also by " + PipelineFileVaria
 // ErrNoPipelineFile means that nothing names a pipeline file.
 var ErrNoPipelineFile = errors.New("no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by " + PipelineFileVariable)
 
-// NamedPipelineFile has the names of a pipeline file from each place; nil is no name. An empty name is a mistake, such
-// as a shell variable that is not set. An empty environment variable is no name.
+// NamedPipelineFile has the names of a pipeline file from each place; nil is no name. An empty name is a mistake,
+// such as a shell variable that is not set. An empty environment variable counts as unset.
 type NamedPipelineFile struct {
 	Flag, Argument *string
 	Environment    string
@@ -66,7 +66,7 @@ func orNil(text string) *string {
 	return &text
 }
 
-// sameFile reports whether two names are those of one file, which need not exist.
+// sameFile reports whether two names denote one file, which need not exist.
 func sameFile(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true

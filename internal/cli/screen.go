@@ -14,7 +14,7 @@ import (
 )
 
 // FitScreen returns the lines of a text that fit a terminal: at most width characters each, and fewer lines than
-// height, because the cursor needs one. A width of 0 or 1 is unknown. Lines lose characters that steer a terminal.
+// height, because the cursor needs one. A width of 0 or 1 is unknown. Characters that control a terminal are removed.
 func FitScreen(text string, width, height int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 2 && len(lines) > height-1 {
@@ -45,8 +45,8 @@ func RedrawScreen(out io.Writer, lines []string) error {
 	return err
 }
 
-// TerminalSize returns a function that asks for the present columns and rows of a terminal. terminal is false if out is
-// none.
+// TerminalSize returns a function that reads the present columns and rows of a terminal. terminal is false if out is
+// not a terminal.
 func TerminalSize(out io.Writer) func() (width, height int, terminal bool) {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -102,8 +102,8 @@ func CutText(text string, n int) string {
 	return string([]rune(text)[:max(n-1, 0)]) + "…"
 }
 
-// WrapText breaks a line at its spaces so that it fits so many columns, and indents the lines below the first. A word
-// that is wider than a line stays whole. Without a width the line stays as it is.
+// WrapText breaks a line at its spaces so that it fits a number of columns, and indents the lines below the first. A
+// word that is wider than a line stays whole. Without a width the line stays as it is.
 func WrapText(line string, width int, indent string) string {
 	if width <= 0 || utf8.RuneCountInString(line) <= width {
 		return line
@@ -164,8 +164,8 @@ func Watch[T any](ctx context.Context, every time.Duration, look func(context.Co
 	return nil
 }
 
-// ShellWord returns a text as one word of a shell. Characters that could steer a terminal are escaped, because a word
-// may come from a record.
+// ShellWord returns a text as one word of a shell. Characters that could control a terminal are escaped, because a
+// word may come from a record.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)

@@ -20,7 +20,7 @@ const (
 
 const endOfStyle = "\x1b[0m"
 
-// Screen is what text is written for.
+// Screen is the output for which text is formatted.
 type Screen struct {
 	Terminal bool // rows and lines are fitted to the width
 	Width    int  // columns of the terminal; 0 is unknown

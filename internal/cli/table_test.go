@@ -13,7 +13,7 @@ func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
 		one.Add("x")
 	}
 	expect.That(t, len(one.rows) == MaxRows && strings.HasPrefix(one.Dropped(), "(3 more are not shown"), "%d rows, %q", len(one.rows), one.Dropped())
-	expect.Equal(t, (&Table{}).Dropped(), "", "what is missing of nothing")
+	expect.Equal(t, (&Table{}).Dropped(), "", "an unknown part of zero")
 }
 
 func TestIndentJSON_indents_no_deeper_than_a_screen_is_wide(t *testing.T) {

@@ -21,9 +21,9 @@ type Count struct {
 // Waiting returns the number of dead letters that wait for a person.
 func (c Count) Waiting() int { return c.Pending + c.Escalated }
 
-// Counter counts the dead letters of one DLQ from the DLQ and the status topic alone, so the consumer and its status command can show the
-// number without the replayer's index. The first count reads both topics; each later one reads what came since. A dead letter takes about
-// 100 bytes of memory. A Counter is for one goroutine.
+// Counter counts the dead letters of one DLQ from the DLQ and the status topic alone, so the consumer and its status
+// command can show the number without the replayer's index. The first count reads both topics; each later one reads
+// the new records. A dead letter takes about 100 bytes of memory. A Counter is for one goroutine.
 type Counter struct {
 	client      *kgo.Client
 	dlq, status string

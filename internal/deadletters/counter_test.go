@@ -39,7 +39,7 @@ func (w *counterWorld) write(r *kgo.Record) {
 	must.Do(w.t, w.client.ProduceSync(w.t.Context(), r).FirstErr())
 }
 
-// die writes a dead letter that died so many minutes after the start.
+// die writes a dead letter that died a number of minutes after the start.
 func (w *counterWorld) die(n, minutes int) {
 	w.t.Helper()
 	id := fmt.Sprintf("%d-%d-aaaaaaaa", n%2, n)
@@ -49,7 +49,7 @@ func (w *counterWorld) die(n, minutes int) {
 	w.write(&kgo.Record{Topic: counterDLQ, Partition: int32(n % 2), Key: []byte("k"), Value: []byte("x"), Timestamp: counterStart.Add(time.Duration(minutes) * time.Minute), Headers: c.AppendTo(nil)})
 }
 
-// become writes a state of the letter; by an operator it names the record of the DLQ.
+// become writes a state of the dead letter; a state by an operator names the record of the DLQ.
 func (w *counterWorld) become(n int, to deadletters.Status, replay string, operator bool) {
 	w.t.Helper()
 	s := deadletters.State{ID: fmt.Sprintf("%d-%d-aaaaaaaa", n%2, n), Status: to, ReplayID: replay, At: counterStart}

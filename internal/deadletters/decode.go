@@ -14,14 +14,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Decode makes a dead letter of a DLQ record, whoever wrote it. It never fails: Problems lists what cannot be read. With
-// content, it keeps the record's value and headers without copying them; without, the dead letter holds no memory of the
-// record. The index sets State and Status.
+// Decode converts a DLQ record to a dead letter, whichever software wrote it. It never fails: Problems lists the
+// parts that cannot be read. With content, it keeps the record's value and headers without copying them; without, the
+// dead letter keeps no memory of the record. The index sets State and Status.
 func Decode(r *kgo.Record, withContent bool) Letter {
 	return DecodeAs(dialects.Detect(r.Headers), r, withContent)
 }
 
-// DecodeAs is Decode for a DLQ whose dialect the operator knows.
+// DecodeAs is Decode for a DLQ whose dialect the operator has named.
 func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	return decode(d, r, withContent, func(*Letter) {})
 }
@@ -110,7 +110,7 @@ func (l *Letter) reportHash() {
 // reportMissing names the headers without which a dead letter cannot be handled as our own.
 func (l *Letter) reportMissing() {
 	if l.Dialect == Unknown {
-		l.Problems = append(l.Problems, "no header that is known: written by other software, and where it belongs cannot be told")
+		l.Problems = append(l.Problems, "no known header: other software wrote the record, and its origin is unknown")
 	}
 	if l.Dialect != Native {
 		return
@@ -143,7 +143,7 @@ func readControl(headers []kgo.RecordHeader) (header.Control, []string) {
 		if !header.IsControl(h.Key) {
 			continue
 		}
-		alone := []kgo.RecordHeader{h, h} // twice: the error then says at least that, unless the name is unknown
+		alone := []kgo.RecordHeader{h, h} // twice: the error then reports at least that, unless the name is unknown
 		if !names[h.Key] {
 			alone = alone[:1]
 		}
@@ -184,9 +184,9 @@ func headerProblem(h kgo.RecordHeader, err error) string {
 // headers on, and another DLQ can have a dead letter with the same ID.
 func IDIn(dlq, id string) string { return id + "@" + dlq }
 
-// DecodeAlone is [DecodeAs] for a DLQ without a pipeline; the dialect "" goes by the headers. Our headers on such a
-// record say that it was put back out of this DLQ, or nothing: those that another DLQ or a pipeline left on it name no
-// dead letter of this one. The number of replays counts, wherever they were.
+// DecodeAlone is [DecodeAs] for a DLQ without a pipeline; the dialect "" means that the headers decide. Our headers
+// on such a record count only if they show that it was put back out of this DLQ: those of another DLQ or a pipeline
+// name no dead letter of this one. The number of replays counts, wherever they were.
 func DecodeAlone(d Dialect, r *kgo.Record, withContent bool) Letter {
 	if d == "" {
 		ofDeath := func(h kgo.RecordHeader) bool { return h.Key == header.KeyErrorCode }

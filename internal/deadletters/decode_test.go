@@ -50,7 +50,7 @@ func TestDecode_reads_a_letter_of_ours(t *testing.T) {
 	expect.That(t, l.ContentHash == soundControl().ContentHash, "hash %s", l.ContentHash)
 }
 
-// C-4: a letter that cannot be read wholly is shown with what could be read, never dropped.
+// C-4: a dead letter that cannot be read completely is shown with the readable parts, never dropped.
 func TestDecode_malformed(t *testing.T) {
 	sound := soundControl().AppendTo(nil)
 	replaced := func(key, value string) []kgo.RecordHeader {
@@ -83,7 +83,7 @@ func TestDecode_malformed(t *testing.T) {
 		expect.That(t, strings.Contains(strings.Join(l.Problems, "\n"), c.problem), "%s: problems %q do not speak of %q", c.name, l.Problems, c.problem)
 		_, err := idempotency.Parse(l.ContentHash)
 		expect.That(t, err == nil, "%s: content hash %q", c.name, l.ContentHash)
-		expect.That(t, string(l.Key) == "k" && l.Size == 2 && l.Status == Pending, "%s: what could be read is gone: %+v", c.name, l)
+		expect.That(t, string(l.Key) == "k" && l.Size == 2 && l.Status == Pending, "%s: the readable parts are lost: %+v", c.name, l)
 	}
 }
 
@@ -112,8 +112,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Kafka Connect and Kafka Streams say nowhere but in the record's own timestamp when the failed record was produced; where
-// the broker sets timestamps, nobody knows.
+// Kafka Connect and Kafka Streams state only in the record's own timestamp when the failed record was produced; where
+// the broker sets timestamps, that time is unknown.
 func TestDecode_C4_source_timestamp_of_Connect_is_that_of_the_letter(t *testing.T) {
 	headers := []kgo.RecordHeader{{Key: "__connect.errors.connector.name", Value: []byte("sink")}}
 	at := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -147,7 +147,7 @@ func TestDecode_C4_many_broken_control_headers_are_read_once_each(t *testing.T) 
 	}
 	allocations := testing.AllocsPerRun(1, func() {
 		l := Decode(&kgo.Record{Headers: headers}, false)
-		if l.Control.ErrorCode != "crs_missing" || len(l.Problems) != maxProblems+3 { // the last three say what is missing
+		if l.Control.ErrorCode != "crs_missing" || len(l.Problems) != maxProblems+3 { // the last three describe what is missing
 			t.Errorf("%q, %d problems: %q", l.Control.ErrorCode, len(l.Problems), l.Problems)
 		}
 	})
@@ -178,7 +178,7 @@ func TestFilter_S4_8_refuses_endless_lists(t *testing.T) {
 
 var bombAt = time.UnixMilli(1_790_000_000_000).UTC()
 
-// bomb is a dead letter of 200 MiB that takes some KiB of zstd.
+// bomb is a dead letter of 200 MiB that zstd compresses to some KiB.
 func bomb(id string) bombs.Record {
 	c := header.Control{
 		DeadLetterID: id, ErrorCode: "record_too_large", ErrorStage: "gate", ErrorMessage: "the record is larger than the limit",
@@ -232,7 +232,7 @@ func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T
 	expect.That(t, all[1].TooLarge == "" && len(all[1].Content.Value) == 200<<20+17, "with a larger limit: %s", all[1].TooLarge)
 	spans := must.Get(kafka.Spans(t.Context(), cl, "dlq"))(t)
 	err := kafka.Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
-	expect.That(t, err != nil && strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715"), "a scan of what has to be small: %v", err)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715"), "a scan of small records: %v", err)
 }
 
 func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
@@ -270,10 +270,10 @@ func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 	nobody.Attributes, nobody.Records = int16(kgo.CodecZstd), []byte("no zstd")
 	drop(t, cl, "status", nobody)
 	_, err = states()
-	expect.That(t, err != nil && strings.Contains(err.Error(), "status/0 offsets 5 to 5"), "nobody knows whose state it is: %v", err)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "status/0 offsets 5 to 5"), "the dead letter of this state is unknown: %v", err)
 }
 
-// pointTo is a dead letter as the consumer writes it of a record that fits into no topic.
+// pointTo is a dead letter as the consumer writes it for a record that fits into no topic.
 func pointTo(p header.Pointer, key []byte) *kgo.Record {
 	c := header.Control{
 		DeadLetterID: "0-1-aaaaaaaa", ErrorCode: "record_too_large", Source: p.Position, HasSource: true,
@@ -289,11 +289,11 @@ func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
 	l := Decode(r, true)
 	expect.That(t, l.Pointer != nil && l.Size == 11 && len(l.Problems) == 0 && !l.HoldsValue() && string(l.Searched()) == "value of it" && l.TooLarge == "", "%+v", l)
 	other := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("another"), true), []byte("key")), true)
-	expect.That(t, l.ContentHash != other.ContentHash && l.ContentHash == Decode(r, false).ContentHash, "the content hash does not tell originals apart")
+	expect.That(t, l.ContentHash != other.ContentHash && l.ContentHash == Decode(r, false).ContentHash, "the content hash does not distinguish originals")
 	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
-	expect.That(t, keyless.Keyed() && keyless.KeyHash() == l.KeyHash() && !(&Letter{}).Keyed(), "a key that did not fit is not known by its hash")
+	expect.That(t, keyless.Keyed() && keyless.KeyHash() == l.KeyHash() && !(&Letter{}).Keyed(), "a key that did not fit is not identified by its hash")
 	batch := Decode(pointTo(header.Pointer{Position: at}, nil), true)
-	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "stands for t/0/1, in a batch that could not be decompressed"), "%+v", batch)
+	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "points to t/0/1, in a batch that could not be decompressed"), "%+v", batch)
 	r.Headers[len(r.Headers)-1].Value = []byte("{")
 	bad := Decode(r, true)
 	expect.That(t, bad.Pointer == nil && len(bad.Problems) == 1 && strings.Contains(bad.Problems[0], header.KeyPointer), "%+v", bad.Problems)

@@ -28,7 +28,7 @@ type Filter struct {
 	Text      string        `json:"text,omitempty"`      // occurs in message, key, feature ID or value, verbatim
 	Since     time.Time     `json:"since,omitzero"`      // died at or after; absolute (see ResolveTime)
 	Until     time.Time     `json:"until,omitzero"`      // died before; absolute
-	Limit     int           `json:"limit,omitempty"`     // at most so many dead letters, the oldest first; 0 is all
+	Limit     int           `json:"limit,omitempty"`     // at most this many dead letters, the oldest first; 0 is all
 }
 
 // maxValues bounds the values of one part of a filter: a database accepts no longer lists.
@@ -65,7 +65,7 @@ func (f Filter) Check() error {
 // byte, and for the character 0.
 func plainText(part, text string) error {
 	if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\uFFFD") {
-		return fmt.Errorf("%s %q is no plain text: it has a character 0, U+FFFD (which stands for bytes that are no text), or is no UTF-8", part, header.Clip(text, 80))
+		return fmt.Errorf("%s %q is not plain text: it contains a character 0 or U+FFFD (which replaces bytes that are not text), or is not UTF-8", part, header.Clip(text, 80))
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func ResolveTime(text string, now time.Time) (time.Time, error) {
 	}
 	age, err := parseAge(text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time; use 2026-11-03T14:00:00Z, 2026-11-03, or an age such as 90m, 36h, 7d", text)
+		return time.Time{}, fmt.Errorf("%q is not a time; use 2026-11-03T14:00:00Z, 2026-11-03, or an age such as 90m, 36h, 7d", text)
 	}
 	return now.Add(-age).UTC(), nil
 }
@@ -233,7 +233,7 @@ func (m HeaderMatch) check() error {
 			header.Clip(m.Name, 80), strings.Join(SearchableHeaders(), ", "))
 	}
 	if m.Value != nil && len(*m.Value) > MaxHeaderValue {
-		return fmt.Errorf("header %s: the value has %d bytes, and a filter can ask for at most %d; ask for the name alone", header.Clip(m.Name, 80), len(*m.Value), MaxHeaderValue)
+		return fmt.Errorf("header %s: the value has %d bytes, but a filter can match at most %d; filter by the name alone", header.Clip(m.Name, 80), len(*m.Value), MaxHeaderValue)
 	}
 	return plainText("header", m.String())
 }
@@ -246,18 +246,18 @@ type BBox struct{ West, South, East, North float64 }
 func ParseBBox(text string) (BBox, error) {
 	parts := strings.Split(text, ",")
 	if len(parts) != 4 {
-		return BBox{}, fmt.Errorf("%q is no bounding box; use west,south,east,north such as 9.4,47.0,9.7,47.3", header.Clip(text, 80))
+		return BBox{}, fmt.Errorf("%q is not a bounding box; use west,south,east,north such as 9.4,47.0,9.7,47.3", header.Clip(text, 80))
 	}
 	var n [4]float64
 	for i, part := range parts {
 		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return BBox{}, fmt.Errorf("%q is no bounding box: %q is not a finite number", header.Clip(text, 80), header.Clip(part, 40))
+			return BBox{}, fmt.Errorf("%q is not a bounding box: %q is not a finite number", header.Clip(text, 80), header.Clip(part, 40))
 		}
 		n[i] = v
 	}
 	if n[1] > n[3] {
-		return BBox{}, fmt.Errorf("%q is no bounding box: south %g is above north %g", header.Clip(text, 80), n[1], n[3])
+		return BBox{}, fmt.Errorf("%q is not a bounding box: south %g is above north %g", header.Clip(text, 80), n[1], n[3])
 	}
 	return BBox{West: n[0], South: n[1], East: n[2], North: n[3]}, nil
 }

@@ -14,16 +14,17 @@ import (
 // maxNormalised is the longest normalised message, in bytes.
 const maxNormalised = 256
 
-// The marks that replace what differs between dead letters.
+// The placeholders for text that differs between dead letters.
 const (
 	numberMark = "<n>"
 	idMark     = "<id>"
 )
 
-// Normalise removes from an error message what differs between dead letters, so that dead letters with one cause form
-// one group. A word of digits becomes <n>; a word with digits and letters (an ID, a hash, a time, an address) becomes
-// <id>; white space becomes one blank. Words without a digit stay, so field names and rules distinguish groups; so does
-// "UTF-8". The result has no other digit, is valid UTF-8, at most 256 bytes, and idempotent.
+// Normalise replaces the parts of an error message that differ between dead letters, so that dead letters with one
+// cause form one group. A word of digits becomes <n>; a word with digits and letters (an ID, a hash, a time, an
+// address) becomes <id>; white space becomes one blank. Words without a digit stay, so field names and rules
+// distinguish groups; so does "UTF-8". The result has no other digit, is valid UTF-8, at most 256 bytes, and
+// idempotent.
 func Normalise(message string) string {
 	var b strings.Builder
 	blank := false
@@ -111,8 +112,8 @@ func Fingerprint(code, stage, normalised string) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// HiddenCause returns the message of the innermost exception, unless the outermost message has it already: a wrapper's
-// message does not say what went wrong.
+// HiddenCause returns the message of the innermost exception, unless the outermost message has it already: a
+// wrapper's message does not describe the failure.
 func HiddenCause(message, causedBy string) string {
 	_, says, _ := strings.Cut(causedBy, ": ")
 	if says == "" {

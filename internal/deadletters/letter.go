@@ -50,12 +50,12 @@ type Letter struct {
 
 	EditOf header.Position // the record that this one edits; zero for an original
 
-	// Pointer says where the original is, if the DLQ record is only a pointer to it; otherwise nil.
+	// Pointer is the position of the original, if the DLQ record is only a pointer to it; otherwise nil.
 	Pointer *header.Pointer
 	// TooLarge is why the record's value is not in memory; empty if it is. Content then has no value, although the
 	// record is not a tombstone.
 	TooLarge string
-	Last     int64 // offset of the last record that the dead letter stands for; its own, unless the records there cannot be read
+	Last     int64 // offset of the last record to which the dead letter points; its own, unless the records there cannot be read
 
 	// Content is the dead letter's DLQ record, only on request.
 	Content *Content

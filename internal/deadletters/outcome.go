@@ -22,8 +22,8 @@ const (
 	Foreign  Verdict = "foreign"  // the outcome of a replay that the dead letter is not in: it does not count
 )
 
-// Last has what decides about the next state of a dead letter: two bytes, for readers that hold millions. The zero Last
-// is that of a dead letter without a readable state.
+// Last has the properties that decide about the next state of a dead letter: two bytes, for readers that keep
+// millions. The zero Last is that of a dead letter without a readable state.
 type Last struct {
 	status uint8 // one more than its index in Statuses
 	writer Writer
@@ -64,8 +64,8 @@ func (l Last) Follow(next State, sameReplay bool) Verdict {
 }
 
 // placeID begins the IDs of dead letters without an ID in a header: "dlq-<partition>-<offset>". This software uses
-// another form, so such a dead letter was made by other software, which does not report when it has finished a record
-// that was put back.
+// another form, so other software wrote such a dead letter, and that software does not report when it has finished a
+// record that was put back.
 const placeID = "dlq-"
 
 // OfOtherSoftware reports whether other software made the dead letter with this ID.
@@ -73,15 +73,15 @@ func OfOtherSoftware(id string) bool { return strings.HasPrefix(id, placeID) }
 
 // ExternalOutcome returns the state of a dead letter from its last state record and its last DLQ record; it is pure.
 // Other software writes no states. But a record on which it fails again is in the DLQ with the headers of the replay,
-// and that means that the replay failed, like the consumer's own report (pending, or escalated from mostReplays replays
-// on). It overrides what the consumer made of the same replay, and gives way to an operator's later decision.
+// and that means that the replay failed, like the consumer's own report (pending, or escalated from mostReplays
+// replays on). It overrides the consumer's outcome of the same replay, but not an operator's later decision.
 //
 // Nothing is written: every reader of both topics comes to the same state. The reasons are in
 // docs/decisions/0027-read-failed-replays-of-other-software-from-the-dlq.md.
 func ExternalOutcome(l *Letter, s State, mostReplays int) State {
 	c := &l.Control
 	switch {
-	case !ReportsOutcome(l): // an edit comes with a state of its own
+	case !ReportsOutcome(l): // an edit writes its own state
 		return s
 	case c.ReplayID != s.ReplayID: // an earlier replay, or an unknown state
 		return s

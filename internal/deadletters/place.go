@@ -20,7 +20,7 @@ func (p Place) Compare(other Place) int {
 	return cmp.Or(cmp.Compare(p.Partition, other.Partition), cmp.Compare(p.Offset, other.Offset))
 }
 
-// before reports whether a record of the place's partition comes after the place, or is of a later partition.
+// before reports whether a record is after the place in its partition, or belongs to a later partition.
 func (p Place) before(l *Letter) bool { return p.Compare(Place{l.DLQ.Partition, l.DLQ.Offset}) < 0 }
 
 func (p Place) is(l *Letter) bool { return p == Place{l.DLQ.Partition, l.DLQ.Offset} }

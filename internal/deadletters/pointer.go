@@ -30,7 +30,7 @@ func (l *Letter) readPointer(headers []kgo.RecordHeader) {
 	}
 	l.Pointer, l.Size = &p, int(min(p.Bytes, math.MaxInt32)) // Kafka has no larger record
 	if !p.Read() {
-		l.Problems = append(l.Problems, fmt.Sprintf("it stands for %s, in a batch that could not be decompressed", p.Position))
+		l.Problems = append(l.Problems, fmt.Sprintf("its original is at %s, in a batch that could not be decompressed", p.Position))
 	}
 }
 
@@ -50,7 +50,8 @@ func (l *Letter) HoldsValue() bool {
 	return l.Content != nil && l.TooLarge == "" && (l.Pointer == nil || len(l.Content.Value) > 0 || l.Pointer.Read() && l.Pointer.Bytes == 0)
 }
 
-// Searched returns the original bytes in which a text is searched: all of them, or the head of a value that is not held.
+// Searched returns the original bytes in which a text is searched: all of them, or the head of a value that is not
+// kept.
 func (l *Letter) Searched() []byte {
 	switch {
 	case l.Content == nil:
@@ -63,8 +64,8 @@ func (l *Letter) Searched() []byte {
 	return l.Content.Value
 }
 
-// Original returns where the original of a dead letter is, if the DLQ record does not hold it: for a pointer record, or
-// the dead letter of a share group that does not copy records.
+// Original returns the position of a dead letter's original, if the DLQ record does not contain it: for a pointer
+// record, or the dead letter of a share group that does not copy records.
 func (l *Letter) Original() (at header.Position, elsewhere bool) {
 	switch {
 	case l.Pointer != nil:
@@ -76,8 +77,8 @@ func (l *Letter) Original() (at header.Position, elsewhere bool) {
 }
 
 // FetchOriginal sets a dead letter's key, value and producer headers from its original, if that is elsewhere. If it
-// cannot be fetched, why says so: it is gone, it is another record, or it has more than maxValue bytes (0 is
-// [MaxValue]). The dead letter then does not change.
+// cannot be fetched, why is the reason: it was deleted, it is another record, or it has more than maxValue bytes (0
+// is [MaxValue]). The dead letter then does not change.
 func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int) (why string, err error) {
 	at, elsewhere := l.Original()
 	if !elsewhere || l.Content == nil {
@@ -103,10 +104,10 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 	case err != nil:
 		return "", err
 	case found.Crowded != "":
-		return found.Crowded + ": put back, it would lose headers of its producer", nil
+		return found.Crowded + ": a replay would lose headers of its producer", nil
 	}
 	if p := l.Pointer; p != nil && sha256.Sum256(value.Bytes()) != p.Value {
-		return fmt.Sprintf("another record lies at %s now: its SHA-256 differs", at), nil
+		return fmt.Sprintf("another record is at %s now: its SHA-256 differs", at), nil
 	}
 	own, original := l.Content.Headers, found.Headers
 	if l.Pointer != nil { // its copy of the producer's headers

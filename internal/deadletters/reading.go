@@ -14,10 +14,10 @@ import (
 
 // Reading is how the records of a DLQ become dead letters.
 type Reading struct {
-	Dialect   Dialect // who wrote the DLQ; "" goes by the headers of each record
+	Dialect   Dialect // the software that wrote the DLQ; "" means that the headers of each record decide
 	Alone     bool    // there is no pipeline (see [DecodeAlone])
 	NoContent bool    // dead letters come without their content
-	MaxValue  int     // largest value that is held in memory, in bytes; 0 is [MaxValue]
+	MaxValue  int     // largest value that is kept in memory, in bytes; 0 is [MaxValue]
 }
 
 // decode returns a record as a dead letter.
@@ -51,7 +51,7 @@ func (r Reading) Parts(cl *kgo.Client, topic string) *Parts {
 	return &Parts{scanner: kafka.NewScanner(cl, topic, r.MaxValue), reading: r}
 }
 
-// Close frees what is kept between parts.
+// Close frees the memory that is kept between parts.
 func (p *Parts) Close() { p.scanner.Close() }
 
 // Letters is [Reading.Letters] for one part.

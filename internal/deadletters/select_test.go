@@ -127,7 +127,7 @@ func TestParseBBox(t *testing.T) {
 	}
 }
 
-// The whole table: what is not in it is illegal.
+// The complete table: every other change is illegal.
 func TestStatus_transitions(t *testing.T) {
 	legal := map[Status][]Status{
 		Pending:     {Replaying, Discarded, Escalated, Duplicate, Superseded},
@@ -181,7 +181,7 @@ func TestFingerprint_groups_by_cause_not_by_record(t *testing.T) {
 		"stage": Fingerprint("coercion_failed", "validate", Normalise(`field "AREA" of feature P-1: "N/A" is no number`)),
 		"field": Fingerprint("coercion_failed", "transform", Normalise(`field "OWNER" of feature P-1: "N/A" is no number`)),
 	} {
-		expect.That(t, other != one, "another %s gives the same group", name)
+		expect.That(t, other != one, "another %s leads to the same group", name)
 	}
 	expect.That(t, len(one) == 12, "fingerprint %q has %d digits", one, len(one))
 }

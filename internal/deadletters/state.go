@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Limits of a state, far above what any writer makes. A reader of a status topic keeps something of each state.
+// Limits of a state, far above the states of any writer. A reader of a status topic keeps part of each state.
 const (
 	maxState     = 64 << 10
 	maxStateText = 1024

@@ -46,16 +46,16 @@ func TestParseState_derives_the_writer(t *testing.T) {
 
 func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
 	for name, value := range map[string]string{
-		"empty":             ``,
-		"no JSON":           `{`,
-		"unknown status":    `{"id":"x","status":"vaporised","at":"2026-11-03T04:05:06Z"}`,
-		"no id":             `{"status":"pending","at":"2026-11-03T04:05:06Z"}`,
-		"no time":           `{"id":"x","status":"pending"}`,
-		"null for a time":   `{"id":"x","status":"pending","at":null}`,
-		"broken time":       `{"id":"x","status":"pending","at":"yesterday"}`,
-		"broken position":   `{"id":"x","status":"pending","dlq":"a/b","at":"2026-11-03T04:05:06Z"}`,
-		"negative replays":  `{"id":"x","status":"pending","reprocess_count":-1,"at":"2026-11-03T04:05:06Z"}`,
-		"count is no count": `{"id":"x","status":"pending","reprocess_count":"1","at":"2026-11-03T04:05:06Z"}`,
+		"empty":                        ``,
+		"no JSON":                      `{`,
+		"unknown status":               `{"id":"x","status":"vaporised","at":"2026-11-03T04:05:06Z"}`,
+		"no id":                        `{"status":"pending","at":"2026-11-03T04:05:06Z"}`,
+		"no time":                      `{"id":"x","status":"pending"}`,
+		"null for a time":              `{"id":"x","status":"pending","at":null}`,
+		"broken time":                  `{"id":"x","status":"pending","at":"yesterday"}`,
+		"broken position":              `{"id":"x","status":"pending","dlq":"a/b","at":"2026-11-03T04:05:06Z"}`,
+		"negative replays":             `{"id":"x","status":"pending","reprocess_count":-1,"at":"2026-11-03T04:05:06Z"}`,
+		"a count that is not a number": `{"id":"x","status":"pending","reprocess_count":"1","at":"2026-11-03T04:05:06Z"}`,
 	} {
 		s, err := ParseState([]byte(value))
 		expect.That(t, err != nil, "%s: accepted as %+v", name, s)
@@ -140,8 +140,8 @@ func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {
 	}
 }
 
-// S4-8: what a record of other software says of a replay, against each state that it can meet; and once it was heard, hearing
-// it again, or its copy, changes nothing.
+// S4-8: the outcome in a record of other software, against every state that it can meet; reading it again, or its
+// copy, changes nothing.
 func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testing.T) {
 	died := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
 	earlier, own := header.Position{Topic: "dlq", Offset: 3}, header.Position{Topic: "dlq", Offset: 9}
@@ -168,9 +168,9 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 		"the consumer failed too":       {letter(), state(Pending, header.Position{}), Pending, false},
 		"the consumer escalated it":     {letter(), state(Escalated, header.Position{}), Escalated, false},
 		"the wait was ended before":     {letter(), state(Discarded, earlier), Pending, true},
-		"it was given up since":         {letter(), state(Discarded, own), Discarded, false},
+		"it was discarded since":        {letter(), state(Discarded, own), Discarded, false},
 		"it was reopened since":         {letter(), state(Pending, own), Pending, false},
-		"a later replay has it":         {letter(func(l *Letter) { l.Control.ReplayID = "r0" }), state(Replaying, earlier), Replaying, false},
+		"a later replay has begun":      {letter(func(l *Letter) { l.Control.ReplayID = "r0" }), state(Replaying, earlier), Replaying, false},
 		"the first death":               {letter(func(l *Letter) { l.Control = header.Control{} }), state(Replaying, earlier), Replaying, false},
 		"this software's record":        {letter(func(l *Letter) { l.Dialect = Native }), state(Replaying, earlier), Replaying, false},
 		"this software's dead letter":   {letter(func(l *Letter) { l.ID = "0-3-9f86d081" }), state(Replaying, earlier), Replaying, false},

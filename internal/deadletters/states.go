@@ -71,7 +71,7 @@ func positionOf(r *kgo.Record) header.Position {
 	return header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 }
 
-// chainHeadPrefix begins the keys of the status topic that belong to no dead letter. Each holds the head of the
+// chainHeadPrefix begins the keys of the status topic that belong to no dead letter. Each has the head of the
 // operators' hash chain in one partition of the audit topic, from which the next operation continues.
 const chainHeadPrefix = "audit-chain/"
 

@@ -69,7 +69,7 @@ type Change struct {
 	By       string
 	ReplayID string    // the replay that takes it; empty keeps the last one
 	At       time.Time // rounded down to milliseconds
-	// Operation is the operator's operation that makes the change, by which it can be undone; "" for the consumer.
+	// Operation is the operator's operation that makes the change, and that can be undone; "" for the consumer.
 	Operation string
 	// Destination is the topic outside the pipeline that the dead letter is sent to; "" if none.
 	Destination string
@@ -134,7 +134,7 @@ const (
 )
 
 // WriterOf returns the writer of a state with this DLQ position. Only the replayer knows that position: the consumer
-// finishes the replay by its own record alone.
+// finishes the replay by its own record.
 func WriterOf(dlq header.Position) Writer {
 	if dlq.Topic == "" {
 		return Consumer

@@ -45,7 +45,7 @@ func TestStart_port_in_use_says_which_and_the_flag(t *testing.T) {
 	taken := port(t, first.Addr())
 	_, err := devbroker.Start(devbroker.Options{Port: taken})
 	var fault *devbroker.PortError
-	must.That(t, errors.As(err, &fault) && fault.InUse() && fault.Port == taken, "Start on a taken port: %v, want a *PortError", err)
+	must.That(t, errors.As(err, &fault) && fault.InUse() && fault.Port == taken, "Start on a port in use: %v, want a *PortError", err)
 	for _, want := range []string{strconv.Itoa(taken), "is in use", "--port"} {
 		expect.That(t, strings.Contains(err.Error(), want), "%q does not contain %q", err, want)
 	}

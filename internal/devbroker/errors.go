@@ -25,7 +25,7 @@ func (e *PortError) Error() string {
 	if e.InUse() {
 		why = "is in use"
 	}
-	return fmt.Sprintf("port %d of the %s %s; stop what listens there, or choose another with %s (%s 0 takes a free one)", e.Port, e.Service, why, e.Flag, e.Flag)
+	return fmt.Sprintf("port %d of the %s %s; stop the program that listens there, or choose another with %s (%s 0 takes a free one)", e.Port, e.Service, why, e.Flag, e.Flag)
 }
 
 // Unwrap returns the operating system's error.
@@ -40,7 +40,7 @@ type RealBrokersError struct {
 	Brokers []string
 }
 
-// Error names the brokers and what to do.
+// Error names the brokers and suggests what to do.
 func (e *RealBrokersError) Error() string {
 	return fmt.Sprintf("the embedded broker does not start, because real brokers are configured (%s); unset SWITCHBACK_KAFKA_BROKERS for a demo, or use `consumer run -c pipeline.yaml` for real work",
 		strings.Join(e.Brokers, ", "))

@@ -24,10 +24,10 @@ const maxText = 4096
 const (
 	maxClass    = 512  // maximum bytes of a class name that is read out of a longer text
 	maxCausedBy = 1024 // maximum bytes that are read of a cause
-	triedCauses = 16   // maximum number of causes that are tried, from the end of a stack trace, until one names a class
+	triedCauses = 16   // maximum number of causes, from the end of a stack trace, that are searched for a class
 )
 
-// bag holds the headers of one record, in order and with repetitions.
+// bag has the headers of one record, in order and with repetitions.
 type bag []kgo.RecordHeader
 
 // place selects the first or the last of repeated headers.
@@ -138,7 +138,7 @@ func (r *reader) number(p place, name string, most int64) (int64, bool) {
 	}
 	n, ok := numberOf(v)
 	if !ok || n < 0 || n > most {
-		r.problem(name, "%q is no whole number from 0 to %d, neither as text nor in 1, 2, 4 or 8 bytes", short(v), most)
+		r.problem(name, "%q is not a whole number from 0 to %d, neither as text nor in 1, 2, 4 or 8 bytes", short(v), most)
 		return 0, false
 	}
 	return n, true
@@ -183,7 +183,7 @@ func (r *reader) millis(p place, name string) time.Time {
 	}
 	n, ok := numberOf(widened(v))
 	if !ok || n < 0 || n > mostMillis {
-		r.problem(name, "%q is no time in milliseconds since 1970", short(v))
+		r.problem(name, "%q is not a time in milliseconds since 1970", short(v))
 		return time.Time{}
 	}
 	return time.UnixMilli(n).UTC()
@@ -236,7 +236,7 @@ func NumberIn(h kgo.RecordHeader) (n int64, ok bool) {
 		return 0, false
 	}
 	if len(h.Value) == 0 || bytes.IndexFunc(h.Value, notDigit) < 0 {
-		return 0, false // a number as text is readable as it is
+		return 0, false // a number as text is readable unchanged
 	}
 	value := h.Value
 	if strings.HasSuffix(h.Key, "timestamp") {

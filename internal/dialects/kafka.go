@@ -50,8 +50,8 @@ func bakdata(r *reader, l *Letter) {
 	}
 }
 
-// shareGroup reads the headers that a broker writes for a share group (KIP-1191). The broker copies key and value only
-// if the group is configured to. If the broker does not know the topic's name, the header holds the topic ID.
+// shareGroup reads the headers that a broker writes for a share group (KIP-1191). The broker copies key and value
+// only if the group is configured to. If the broker does not know the topic's name, the header contains the topic ID.
 func shareGroup(r *reader, l *Letter) {
 	const prefix = "__dlq.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Letter holds the values in the headers of one dead letter. A field is zero if the headers do not have its value.
+// Letter has the values in the headers of one dead letter. A field is zero if the headers do not have its value.
 type Letter struct {
 	Dialect Dialect
 
@@ -21,7 +21,7 @@ type Letter struct {
 	Timestamp    time.Time // timestamp of the record that failed
 	Group        string    // consumer group, connector or handler in which the record failed
 	ErrorClass   string    // class of the exception, as the framework reports it; often only a wrapper
-	CauseClass   string    // class of the exception behind ErrorClass
+	CauseClass   string    // class of the exception that caused ErrorClass
 	CausedBy     string    // class and message of the innermost exception, from the stack trace
 	ErrorMessage string
 	Stage        string    // stage at which the record failed, in the framework's word
@@ -34,7 +34,7 @@ type Letter struct {
 	Problems []string // descriptions of the values that were not understood
 }
 
-// Cause returns the short name of the class behind the error: NullPointerException for java.lang.NullPointerException.
+// Cause returns the short name of the class of the cause: NullPointerException for java.lang.NullPointerException.
 func (l *Letter) Cause() string {
 	class := l.CauseClass
 	if class == "" {
@@ -75,7 +75,7 @@ func Read(d Dialect, headers []kgo.RecordHeader) Letter {
 	case Native, Unknown:
 	}
 	if other := unordered(r.bag); other != Unknown && other != d && d != Native {
-		r.problems = append(r.problems, fmt.Sprintf("headers of %s and of %s: which are newer cannot be told; --dialect %s reads the others", d, other, other))
+		r.problems = append(r.problems, fmt.Sprintf("headers of %s and of %s: it is unknown which are newer; --dialect %s reads the others", d, other, other))
 	}
 	l.Problems = r.problems
 	return l

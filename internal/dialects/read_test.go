@@ -34,7 +34,7 @@ func long8(name string, n int64) kgo.RecordHeader {
 	return kgo.RecordHeader{Key: name, Value: binary.BigEndian.AppendUint64(nil, uint64(n))}
 }
 
-// bigInt is java.math.BigInteger.toByteArray of a number from 0: as few bytes as hold it and a sign bit.
+// bigInt is java.math.BigInteger.toByteArray of a number from 0: the fewest bytes that fit it and a sign bit.
 func bigInt(name string, n int64) kgo.RecordHeader {
 	v := big.NewInt(n).Bytes()
 	if len(v) == 0 || v[0] >= 0x80 {
@@ -83,7 +83,8 @@ func join(lists ...[]kgo.RecordHeader) []kgo.RecordHeader {
 
 func four(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
-// The bytes are those that each library's own code writes; what is wanted is what a person would say of them.
+// The bytes are those that each library's own code writes; the wanted values are those that a person would read from
+// them.
 func TestRead_by_the_rules_of_each_library(t *testing.T) {
 	spring := Letter{
 		Dialect: Spring, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, Group: "parcels",
@@ -157,14 +158,14 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 		{"nobody", named("", "trace", "1"), Letter{Dialect: Unknown}},
 		{"our own", named("switchback-", "attempt", "1"), Letter{Dialect: Native}},
 		{"our own, of a record that died elsewhere before", join(springDLT(3, 1042, "boom"), named("switchback-", "error-code", "geometry_invalid")), Letter{Dialect: Native}},
-		{"put back by us, and dead again elsewhere", join(named("switchback-", "replay-id", "r-1", "dead-letter-id", "dlq-0-1"), springDLT(3, 1042, "boom")), spring},
+		{"put back by us, and dead again in other software", join(named("switchback-", "replay-id", "r-1", "dead-letter-id", "dlq-0-1"), springDLT(3, 1042, "boom")), spring},
 	} {
 		got := Read(Detect(c.headers), c.headers)
 		expect.That(t, reflect.DeepEqual(got, c.want), "%v: \n got %+v\nwant %+v", c.name, got, c.want)
 	}
 }
 
-// What is not what the library writes is said, and never taken for a number.
+// Values that the library does not write are reported, and never read as a number.
 func TestRead_says_what_it_cannot_understand(t *testing.T) {
 	for name, headers := range map[string][]kgo.RecordHeader{
 		"a partition of three bytes": {text("kafka_dlt-original-topic", "f"), text("kafka_dlt-original-partition", "\x00\x00\x03"), long8("kafka_dlt-original-offset", 1)},
@@ -180,7 +181,7 @@ func TestRead_says_what_it_cannot_understand(t *testing.T) {
 	}
 }
 
-// A stack trace of any length and form costs one look at it, and gives a line that a person can read.
+// A stack trace of any length and form is read once, and results in a readable line.
 func TestRead_C4_hostile_stack_traces(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct{ trace, class, cause string }{
@@ -198,7 +199,7 @@ func TestRead_C4_hostile_stack_traces(t *testing.T) {
 	}
 }
 
-// Numbers are read as text and as 1, 2, 4 or 8 bytes in every dialect, whatever its own form is.
+// Numbers are read as text and as 1, 2, 4 or 8 bytes in every dialect, whatever form the dialect itself uses.
 func TestRead_C4_numbers_of_every_width(t *testing.T) {
 	forms := map[string]func(n int64) []byte{
 		"text":                               func(n int64) []byte { return []byte(strconv.FormatInt(n, 10)) },
@@ -257,7 +258,7 @@ func TestDetect_C4_the_newest_headers_count(t *testing.T) {
 				expect.Equal(t, Detect(both), first, "beside", other, "of some time")
 				l := Read(first, both)
 				expect.That(t, first == Native || len(l.Problems) != 0 && strings.Contains(l.Problems[len(l.Problems)-1], string(other)+": which are newer cannot be told"),
-					"%s, and %s at some time: nothing says so: %q", first, other, l.Problems)
+					"%s, and %s at an unknown time: no problem mentions it: %q", first, other, l.Problems)
 			}
 		}
 	}
@@ -284,13 +285,13 @@ func TestIsOwn_every_header_that_is_read_is_the_frameworks(t *testing.T) {
 	} {
 		d := Detect(headers)
 		for _, h := range headers {
-			expect.That(t, IsOwn(d, h.Key), "%s: %s is not told to be its own", d, h.Key)
+			expect.That(t, IsOwn(d, h.Key), "%s: the headers of %s are not recognized as its own", d, h.Key)
 		}
-		expect.That(t, !IsOwn(d, "traceparent") && !IsOwn(d, "ce_id"), "%s takes the producer's headers for its own", d)
+		expect.That(t, !IsOwn(d, "traceparent") && !IsOwn(d, "ce_id"), "%s treats the producer's headers as its own", d)
 	}
 }
 
-// FuzzRead: headers come from outside.
+// FuzzRead: headers are untrusted input.
 func FuzzRead(f *testing.F) {
 	for i := range Dialects() {
 		f.Add(i, "kafka_dlt-original-topic", []byte("t"), "retry_topic-attempts", []byte{0, 0, 0, 1}, "kafka_original-partition", []byte{1})
@@ -307,7 +308,8 @@ func FuzzRead(f *testing.F) {
 }
 
 // golden is a file of testdata: the headers of a dead letter as the library itself wrote them, and which record died.
-// TestForeign in the folder integration makes these files (-foreign.update) and holds the replayer to the same letters.
+// TestForeign in the folder integration makes these files (-foreign.update) and compares the replayer's results with
+// them.
 type golden struct {
 	Library string
 	Source  struct {
@@ -334,8 +336,8 @@ func readGolden(t *testing.T, name string) (golden, []kgo.RecordHeader) {
 	return g, headers
 }
 
-// What each library really wrote is read as a person would who knows which record died and why. Topic, partition, offset
-// and time are those that the producer of that record was told.
+// The headers that each library really wrote are read like a person who knows which record died and why. Topic,
+// partition, offset and time are those that the producer of that record received.
 func TestRead_C4_what_the_real_libraries_wrote(t *testing.T) {
 	const (
 		wrapper       = "org.springframework.kafka.listener.ListenerExecutionFailedException"
@@ -383,8 +385,8 @@ func TestRead_C4_what_the_real_libraries_wrote(t *testing.T) {
 	}
 }
 
-// checkRetry looks at the times of a retry topic, which differ with each run: the first is that of the record, and the
-// next try came later.
+// checkRetry checks the times of a retry topic, which differ with each run: the first is that of the record, and the
+// next attempt is later.
 func checkRetry(t *testing.T, want, got *Letter) {
 	t.Helper()
 	if want.Dialect != SpringRetry {
@@ -395,7 +397,7 @@ func checkRetry(t *testing.T, want, got *Letter) {
 	want.Due = got.Due
 }
 
-// checkGroup looks at who failed, which has the name that the run gave to its topics: a prefix, a point and a word.
+// checkGroup checks the group of the failed consumer. The run has chosen its name: a prefix, a point and a word.
 func checkGroup(t *testing.T, want, got *Letter) {
 	t.Helper()
 	prefix, _, _ := strings.Cut(want.Topic, ".")

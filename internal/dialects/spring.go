@@ -80,7 +80,7 @@ func springAttempts(r *reader) int {
 		return 1
 	}
 	if n < 1 || n > math.MaxInt16 {
-		r.problem(name, "%d attempts: taken for 1, as Spring does", n)
+		r.problem(name, "%d attempts: read as 1, as Spring does", n)
 		return 1
 	}
 	return int(n)

@@ -24,7 +24,7 @@ type Format string
 
 // The formats.
 const (
-	NDJSON  Format = "ndjson"  // one JSON object per dead letter, from which its record can be made again
+	NDJSON  Format = "ndjson"  // one JSON object per dead letter, from which its record can be produced again
 	GeoJSON Format = "geojson" // a FeatureCollection for a map
 	CSV     Format = "csv"     // a table for a spreadsheet
 )
@@ -35,7 +35,7 @@ func Formats() []Format { return []Format{NDJSON, GeoJSON, CSV} }
 // Exported counts an export.
 type Exported struct {
 	Letters int
-	NoPlace int // of a GeoJSON export: dead letters whose value is no feature; their geometry is null
+	NoPlace int // of a GeoJSON export: dead letters whose value is not a feature; their geometry is null
 	Gone    int // dead letters without original bytes: the topic no longer has them
 }
 
@@ -46,7 +46,7 @@ type exporter interface {
 	end() error
 }
 
-// Export writes the selected dead letters with their original bytes, the oldest death first, as they are read: any
+// Export writes the selected dead letters with their original bytes, the oldest death first, while they are read: any
 // number needs the memory of a few.
 func (s *Service) Export(ctx context.Context, q dlqindex.Query, format Format, to io.Writer) (Exported, error) {
 	out := bufio.NewWriterSize(to, 1<<16)
@@ -89,7 +89,7 @@ func (s *Service) feature(ctx context.Context, format Format, l *deadletters.Let
 	}
 	var feature []byte
 	if l.HoldsValue() && l.Content.Value != nil {
-		feature, _ = s.letters.DryRun().Decoded(ctx, l.Content) // the dead letter's own error says why not
+		feature, _ = s.letters.DryRun().Decoded(ctx, l.Content) // the reason is in the dead letter's own error
 	}
 	if feature == nil {
 		n.NoPlace++
@@ -183,7 +183,7 @@ func encoded(b []byte) []string {
 	}
 }
 
-// inert keeps a spreadsheet from running a cell.
+// inert keeps a spreadsheet from evaluating a cell.
 func inert(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell
@@ -191,7 +191,7 @@ func inert(cell string) string {
 	return cell
 }
 
-// exported is one dead letter as NDJSON: with its headers, its record can be made again.
+// exported is one dead letter as NDJSON: with its headers, its record can be produced again.
 type exported struct {
 	LetterJSON
 	Headers []HeaderJSON `json:"headers"`

@@ -26,7 +26,7 @@ type Group struct {
 	Share float64
 
 	Note   *control.Note // a person's note; nil without one
-	Values *Values       // the refused values; nil if they were not asked for
+	Values *Values       // the refused values; nil if they were not requested
 }
 
 // Groups returns the groups of the selected dead letters, the largest first. A limit bounds the groups.
@@ -77,9 +77,9 @@ func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, er
 	return unshared(x.Groups()), err
 }
 
-// traffic counts the source records, within a time, that the consumer group has committed; the zero times are its first
-// record and now. A group without commits, such as a deleted one, counts as having consumed everything. 0 means that the
-// traffic is unknown: the share is worth no error.
+// traffic counts the source records, within a time, that the consumer group has committed; the zero times are its
+// first record and now. A group without commits, such as a deleted one, counts as having consumed everything. 0 means
+// that the traffic is unknown: a missing share is not an error.
 func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
 	if s.away.Load() || s.source.Status == "" || s.alone {
 		return 0 // a DLQ of other software: its source topics are unknown
@@ -150,7 +150,7 @@ func (s *Service) annotate(ctx context.Context, groups []Group) {
 // if the group has no dead letters.
 func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *time.Time) error {
 	if s.foreign {
-		return fmt.Errorf("%w: notes are kept for the pipeline's own DLQ; name this one by --brokers and --topic, without -c", operation.ErrOptions)
+		return fmt.Errorf("%w: notes are kept for the pipeline's own DLQ only; name this one by --brokers and --topic, without -c", operation.ErrOptions)
 	}
 	letters, err := s.Count(ctx, dlqindex.Query{Filter: deadletters.Filter{Groups: []string{group}}})
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *t
 	return s.letters.WriteNote(ctx, group, text, by, seen)
 }
 
-// ValuesOf is how many dead letters of a group, the oldest ones, are read for their values.
+// ValuesOf is the number of dead letters of a group, the oldest ones, whose values are read.
 const ValuesOf = 1000
 
 // ValuesListed is how many values of a group the JSON has.
@@ -184,7 +184,7 @@ type Values struct {
 }
 
 // Values returns the values for which today's transform refuses the selected dead letters of a group, of the oldest
-// [ValuesOf]. A dead letter that died of something else than a value, or that passes now, has none.
+// [ValuesOf]. A dead letter with another cause than a value, or that passes now, has none.
 func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Group) (Values, error) {
 	var v Values
 	if s.letters == nil || s.alone {

@@ -106,7 +106,7 @@ type OldestJSON struct {
 
 // RetentionJSON is how long the DLQ keeps its records.
 type RetentionJSON struct {
-	Milliseconds *int64 `json:"ms"` // -1 is for ever; null if it is unknown
+	Milliseconds *int64 `json:"ms"` // -1 is forever; null if it is unknown
 	Bytes        *int64 `json:"bytes"`
 }
 
@@ -189,7 +189,7 @@ type PlannedJSON struct {
 	Today       *plan.Verdict `json:"today,omitempty"`
 }
 
-// PlanJSON is a whole plan.
+// PlanJSON is a complete plan.
 type PlanJSON struct {
 	ID       string             `json:"id"`
 	Pipeline string             `json:"pipeline"`
@@ -212,7 +212,7 @@ func NewPlannedJSON(dlq string, l *plan.Line) PlannedJSON {
 		ID: l.ID, DLQ: PositionJSON(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
 		Action: l.Do, Target: l.Target, Becomes: l.Becomes, Shape: l.Shape, Change: l.Change, Absent: l.Absent, Force: l.Force, Reversed: l.Reversed, Reopened: l.Reopened, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
-	if l.Do != plan.Leave && l.Target == "" { // without a pipeline no transform was asked
+	if l.Do != plan.Leave && l.Target == "" { // without a pipeline there is no transform
 		today := l.Today
 		out.Today = &today
 	}

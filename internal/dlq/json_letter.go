@@ -90,7 +90,7 @@ type LetterJSON struct {
 	Value          *string       `json:"value"`
 	ValueBase64    *string       `json:"value_base64,omitempty"`
 
-	TooLarge string          `json:"too_large,omitempty"` // why there is no value, although the record is not a tombstone
+	TooLarge string          `json:"too_large,omitempty"` // the reason why there is no value, although the record is not a tombstone
 	Pointer  json.RawMessage `json:"pointer,omitempty"`   // where the original is, if the record only points at it
 	Bytes    int             `json:"bytes,omitempty"`     // of the original value, with too_large or pointer
 }
@@ -214,18 +214,18 @@ type DetailJSON struct {
 	State       *deadletters.State `json:"state"`
 	Headers     []HeaderJSON       `json:"headers"`
 	Feature     json.RawMessage    `json:"feature"`
-	Repaired    json.RawMessage    `json:"repaired,omitempty"`   // the feature with its geometry as today's transform repairs it; absent if it does not
+	Repaired    json.RawMessage    `json:"repaired,omitempty"`   // the feature with its geometry as today's transform repairs it; absent if it does not repair it
 	Text        json.RawMessage    `json:"value_text,omitempty"` // of a DLQ without a pipeline: an Avro value as JSON
 	DecodeError string             `json:"decode_error,omitempty"`
 	Today       *plan.Verdict      `json:"today"`             // null for a dead letter that is gone, and without a pipeline
 	Refused     *dryrun.Refused    `json:"refused,omitempty"` // of today, if that is a value or a place
-	// Deployed is what mappings of running instances make of it that differ from the one of the pipeline file.
+	// Deployed has the results of running instances' mappings that differ from the one of the pipeline file.
 	Deployed      []dryrun.DeployedVerdict `json:"deployed,omitempty"`
 	DeployedError string                   `json:"deployed_error,omitempty"` // why that is not known
 	Hops          []audit.Event            `json:"hops"`
 	HopsError     string                   `json:"hops_error,omitempty"`
 	Kept          string                   `json:"kept,omitempty"`          // of a dead letter that is gone: raw_record of the index
-	ValueMissing  string                   `json:"value_missing,omitempty"` // why there is no value, and why today is null
+	ValueMissing  string                   `json:"value_missing,omitempty"` // the reason why there is no value, and why today is null
 }
 
 // NewDetailJSON converts a detail.

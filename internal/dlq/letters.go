@@ -107,7 +107,7 @@ func runsOf(ordered []*deadletters.Letter) iter.Seq[[]*deadletters.Letter] {
 	}
 }
 
-// placeOf returns where a dead letter stands in the DLQ.
+// placeOf returns the position of a dead letter in the DLQ.
 func placeOf(l *deadletters.Letter) deadletters.Place {
 	return deadletters.Place{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset}
 }
@@ -117,7 +117,7 @@ func fillRun(ctx context.Context, parts *deadletters.Parts, run []*deadletters.L
 	span := kafka.Span{Start: run[0].DLQ.Offset, End: run[len(run)-1].DLQ.Offset + 1}
 	return parts.Letters(ctx, map[int32]kafka.Span{run[0].DLQ.Partition: span}, func(l *deadletters.Letter) error {
 		for len(run) > 0 && run[0].DLQ.Offset < l.DLQ.Offset {
-			run = run[1:] // its record is gone
+			run = run[1:] // its record was deleted
 		}
 		if len(run) > 0 && run[0].DLQ.Offset == l.DLQ.Offset {
 			run[0].Content = l.Content
@@ -131,11 +131,11 @@ func (s *Service) parts() *deadletters.Parts {
 	return s.source.Parts(s.client, s.source.DLQ)
 }
 
-// ErrNoOriginal is wrapped if a dead letter's original bytes are gone, or never were known.
+// ErrNoOriginal is wrapped if a dead letter's original bytes were deleted, or never were known.
 var ErrNoOriginal = errors.New("the original bytes cannot be had")
 
-// follow fetches the record of a dead letter of a share group, which only has the record's position. If the record is
-// gone, that is one of the dead letter's problems.
+// follow fetches the record of a dead letter of a share group, which only has the record's position. If the record
+// was deleted, Problems reports it.
 func (s *Service) follow(ctx context.Context, l *deadletters.Letter) error {
 	if l.Pointer != nil {
 		return nil
@@ -204,7 +204,7 @@ func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Co
 		return Copied{}, err
 	}
 	if p := l.Pointer; p != nil && p.Read() && [sha256.Size]byte(sum.Sum(nil)) != p.Value {
-		return Copied{}, fmt.Errorf("dead letter %s: %w: another record lies at %s now, its SHA-256 is %x and not %x", id, ErrNoOriginal, from, sum.Sum(nil), p.Value)
+		return Copied{}, fmt.Errorf("dead letter %s: %w: another record is at %s now, its SHA-256 is %x and not %x", id, ErrNoOriginal, from, sum.Sum(nil), p.Value)
 	}
 	return Copied{ID: id, From: from.String(), Bytes: sum.n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
 }

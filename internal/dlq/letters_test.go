@@ -39,7 +39,7 @@ const (
 	bowTie = `{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":{"name":"a"}}`
 )
 
-// open gives a service over a broker with the given records, and an index in a file of its own.
+// open returns a service over a broker with the given records, and an index in a separate file.
 func open(t *testing.T, records ...*kgo.Record) *Service {
 	t.Helper()
 	broker := fakekafka.Start(t, kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status", "features.audit"))
@@ -72,7 +72,7 @@ func cut(t *testing.T, s *Service, partition int32, before int64) {
 	must.Get(s.admin.DeleteRecords(t.Context(), offsets))(t)
 }
 
-// listed are the ids of the letters that are there, or gone.
+// listed are the ids of the dead letters that exist, or are gone.
 func listed(t *testing.T, s *Service, gone bool) []string {
 	t.Helper()
 	var out []string
@@ -138,8 +138,8 @@ func TestService_names_a_missing_topic(t *testing.T) {
 	expect.That(t, errors.Is(err, kafka.ErrNoTopic), "got %v", err)
 }
 
-// What prune removes from the topics leaves the index, also when the index comes too late for the
-// tombstone; what retention took while it was pending stays to be seen.
+// A dead letter that prune removes from the topics leaves the index, even if the index reads the tombstone too late;
+// a pending one that retention deleted stays visible.
 func TestIndex_S4_7_forgets_what_was_pruned(t *testing.T) {
 	long := start.AddDate(0, 0, -31)
 	state := func(id string, status deadletters.Status, at time.Time) *kgo.Record {
@@ -160,7 +160,7 @@ func TestIndex_S4_7_forgets_what_was_pruned(t *testing.T) {
 	expect.That(t, err == nil && found.Total == 0, "%+v, %v", found, err)
 }
 
-// The hops are what the audit topic says of the letter's first position, and of no other.
+// The hops are the audit events about the dead letter's first position, and about no other.
 func TestShow_S2_5_tells_the_hops_of_a_letter(t *testing.T) {
 	l := letter(1, "a", square)
 	of := func(source string, decision audit.Decision, attempt int, before time.Duration) *kgo.Record {
@@ -171,7 +171,7 @@ func TestShow_S2_5_tells_the_hops_of_a_letter(t *testing.T) {
 	}
 	own, other := "features/1/40", "features/1/41"
 	s := open(t, l,
-		of(own, audit.Retried, 9, 3*time.Hour), // before the letter came: another topic of that name
+		of(own, audit.Retried, 9, 3*time.Hour), // before the dead letter: another topic of that name
 		of(own, audit.Retried, 1, 2*time.Hour), of(other, audit.Retried, 1, 2*time.Hour),
 		&kgo.Record{Topic: "features.audit", Partition: 1, Value: []byte("{"), Timestamp: start.Add(-90 * time.Minute)},
 		of(own, audit.DeadLettered, 2, time.Hour), of(other, audit.DeadLettered, 2, time.Hour),
@@ -218,14 +218,14 @@ func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {
 		pending []dlqindex.DayCount
 		want    []string // words of each warning
 	}{
-		"none":                        {},
-		"as many as may be today":     {[]dlqindex.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 40)}, nil},
-		"one more":                    {[]dlqindex.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 dead letters of pipeline parcels"}},
-		"of two pipelines":            {[]dlqindex.DayCount{day(today, "parcels", "timeout", 100), day(today, "roads", "timeout", 100)}, nil},
-		"each of two":                 {[]dlqindex.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 dead letters of pipeline roads"}},
-		"another day":                 {[]dlqindex.DayCount{day(yesterday, "parcels", "timeout", ManyInAll)}, nil},
-		"one more in all":             {[]dlqindex.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 dead letters are pending"}},
-		"one more in all, many today": {[]dlqindex.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 dead letters are pending", "100001 dead letters of pipeline parcels"}},
+		"none":                           {},
+		"as many as are tolerated today": {[]dlqindex.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 40)}, nil},
+		"one more":                       {[]dlqindex.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 dead letters of pipeline parcels"}},
+		"of two pipelines":               {[]dlqindex.DayCount{day(today, "parcels", "timeout", 100), day(today, "roads", "timeout", 100)}, nil},
+		"each of two":                    {[]dlqindex.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 dead letters of pipeline roads"}},
+		"another day":                    {[]dlqindex.DayCount{day(yesterday, "parcels", "timeout", ManyInAll)}, nil},
+		"one more in all":                {[]dlqindex.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 dead letters are pending"}},
+		"one more in all, many today":    {[]dlqindex.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 dead letters are pending", "100001 dead letters of pipeline parcels"}},
 	} {
 		got := warnings(&Stats{Stats: dlqindex.Stats{Pending: c.pending}, Retention: Retention{Known: true, Time: -1, Bytes: -1}}, start)
 		if len(got) != len(c.want) {
@@ -248,7 +248,7 @@ func TestStats_S4_6_kept_for_ever_is_minus_one(t *testing.T) {
 	}
 }
 
-// SHARE is the letters of a group for each record that the source topic got in the same time.
+// SHARE is the number of dead letters of a group for each record that the source topic received in the same time.
 func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 	var records []*kgo.Record
 	for i := range 8 {
@@ -267,16 +267,17 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 		groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: c.f})
 		expect.That(t, err == nil && len(groups) == 1 && groups[0].Share == c.want, "%s: %+v, %v, want %v", name, groups, err, c.want)
 	}
-	offsets := kadm.Offsets{} // the consumer has taken two records of the eight
+	offsets := kadm.Offsets{} // the consumer has consumed two of the eight records
 	offsets.AddOffset("features", 0, 2, -1)
 	must.Do(t, s.admin.CommitAllOffsets(t.Context(), s.cfg.Source.Group, offsets))
 	groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: deadletters.Filter{IDs: []string{"a"}}})
 	expect.That(t, err == nil && groups[0].Share == 0.5, "of the two records that were consumed: %+v, %v", groups, err)
-	s.source.Status = "" // of other software: which topics it serves nobody says
+	s.source.Status = "" // of other software: its source topics are unknown
 	expect.Equal(t, s.traffic(t.Context(), time.Time{}, time.Time{}), 0, "traffic of a DLQ of other software")
 }
 
-// Retention that cannot be asked for fails the statistics: with no retention known, a scheduler would get no warning of it.
+// If the retention cannot be read, the statistics fail: with unknown retention, a scheduler would get no warning
+// about it.
 func TestStats_fails_if_the_settings_cannot_be_read(t *testing.T) {
 	s := open(t)
 	broken := must.Get(kgo.NewClient())(t)

@@ -23,7 +23,8 @@ type Options struct {
 
 	Topic string // DLQ of other software, instead of the pipeline's own; it has no status topic
 
-	// Background leaves the index to the caller, who calls [Service.Refresh]: questions read it as it is.
+	// Background leaves updates of the index to the caller, who calls [Service.Refresh]: questions then read it
+	// unchanged.
 	Background bool
 }
 
@@ -90,11 +91,11 @@ func (s *Service) Close() { s.letters.Close() }
 // Topic is the DLQ that the service answers about.
 func (s *Service) Topic() string { return s.source.DLQ }
 
-// lookTime is how long a broker may take to say whether the DLQ exists: without an answer, indexed dead letters can
-// still be read.
+// lookTime is how long a broker may take to report whether the DLQ exists: without an answer, indexed dead letters
+// can still be read.
 const lookTime = time.Second
 
-// Exists returns an error if a broker says that there is no such DLQ. Without an answer it returns nil.
+// Exists returns an error if a broker reports that there is no such DLQ. Without an answer it returns nil.
 func (s *Service) Exists(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -104,7 +105,7 @@ func (s *Service) Exists(ctx context.Context) error {
 	return nil
 }
 
-// Alone reports whether there is no pipeline: whether records flow is then unknown.
+// Alone reports whether there is no pipeline: it is then unknown whether records flow.
 func (s *Service) Alone() bool { return s.alone }
 
 // Replays returns the service that puts dead letters back and changes them. It uses the same index.
@@ -113,7 +114,7 @@ func (s *Service) Replays() *replay.Service { return s.letters }
 // Index returns the index that answers questions.
 func (s *Service) Index() *dlqindex.Index { return s.index }
 
-// dlq brings the index up to date, unless the caller does (see [Options]), and returns the DLQ in it.
+// dlq updates the index, unless the caller does (see [Options]), and returns the DLQ in it.
 func (s *Service) dlq(ctx context.Context) (*dlqindex.DLQ, error) {
 	if s.background {
 		return s.index.DLQ(ctx)
@@ -121,9 +122,9 @@ func (s *Service) dlq(ctx context.Context) (*dlqindex.DLQ, error) {
 	return s.index.Fresh(ctx)
 }
 
-// Refresh brings the index of a background service up to date (see [Options]). The error is a *[kafka.UnreachableError]
-// if no broker answers. Until the next Refresh succeeds, retention and traffic are unknown, because questions ask no
-// broker.
+// Refresh updates the index of a background service (see [Options]). The error is a *[kafka.UnreachableError] if no
+// broker answers. Until the next Refresh succeeds, retention and traffic are unknown, because questions send no
+// request to the brokers.
 func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
 	var done dlqindex.Synced
 	err := s.Reachable(ctx)
@@ -155,7 +156,7 @@ func (s *Service) PipelineEnds(ctx context.Context) (map[string]int64, error) {
 	return out, nil
 }
 
-// ask asks the index, which it brings up to date first, unless the caller does (see [Options]).
+// ask queries the index, which it updates first, unless the caller does (see [Options]).
 func ask[T any](ctx context.Context, s *Service, question func(*dlqindex.DLQ) (T, error)) (answer T, err error) {
 	d, err := s.dlq(ctx)
 	if err != nil {

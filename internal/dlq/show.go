@@ -17,25 +17,26 @@ import (
 // slack is the largest difference between the clocks of the writers of audit events.
 const slack = time.Minute
 
-// Detail is everything about one letter.
+// Detail is everything about one dead letter.
 type Detail struct {
 	dryrun.Detail
 
-	Unasked bool   // there is no pipeline whose transform could be asked: nothing is known of the feature either
+	Unasked bool   // without a pipeline there is no transform: nothing is known about the feature either
 	Text    []byte // of a DLQ without a pipeline: the value as JSON, if it names a known registry schema; otherwise nil
-	// Deployed is what other mappings that instances run make of it; nil if they all run the one of the pipeline file.
+	// Deployed has the results of other mappings that instances run; nil if they all run the one of the pipeline
+	// file.
 	Deployed    []dryrun.DeployedVerdict
 	DeployedErr error // why that is unknown
 
-	ValueMissing string        // why the dead letter's value is not shown and was not judged; empty if it was
-	Kept         string        // the original in the index (raw_record), for a dead letter that is gone; otherwise empty
+	ValueMissing string        // the reason why the dead letter's value is not shown and was not judged; empty if it was
+	Kept         string        // the original in the index (raw_record), for a deleted dead letter; otherwise empty
 	Hops         []audit.Event // the decisions about it, in order; nil if they are unknown
 	HopsErr      error         // why its hops are unknown
 }
 
-// Show returns one dead letter with headers, original bytes, the decoded feature, the verdict of today's transform, and
-// its hops. The error is [dlqindex.ErrNoLetter] if no dead letter has the ID. If the topic no longer has the dead
-// letter, it comes with what the index kept.
+// Show returns one dead letter with headers, original bytes, the decoded feature, the verdict of today's transform,
+// and its hops. The error is [dlqindex.ErrNoLetter] if no dead letter has the ID. If the topic no longer has the dead
+// letter, the result has the data in the index.
 func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 	}
 	var out []audit.Event
 	err = kafka.Scan(ctx, s.client, topic, map[int32]kafka.Span{p: span}, func(r *kgo.Record) error {
-		// An unreadable event is not ours, and no reason to show nothing.
+		// An unreadable event was not written by us, and is no reason to show nothing.
 		if e, err := audit.Parse(r.Value); err == nil && e.Source == source.String() {
 			out = append(out, e)
 		}

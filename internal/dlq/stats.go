@@ -20,13 +20,13 @@ const (
 	ManyInAll  = 100000 // of all
 )
 
-// Stats counts dead letters and tells how urgent they are.
+// Stats counts dead letters and reports how urgent they are.
 type Stats struct {
 	dlqindex.Stats
 
 	Topic     string
 	Retention Retention
-	Warnings  []string // what a person should look at, in words
+	Warnings  []string // warnings for the operator, in words
 }
 
 // Retention is when the DLQ deletes dead letters.
@@ -80,7 +80,7 @@ func (s *Service) retention(ctx context.Context) (Retention, error) {
 	return r, nil
 }
 
-// warnings returns what a person should look at (S4-7, and dead letters that are about to be lost).
+// warnings returns the warnings for the operator (S4-7, and dead letters that are about to be lost).
 func warnings(s *Stats, now time.Time) []string {
 	var out []string
 	pending, today := 0, map[string]int{}
@@ -104,10 +104,10 @@ func warnings(s *Stats, now time.Time) []string {
 		}
 	}
 	if s.Lost > 0 {
-		out = append(out, fmt.Sprintf("%d pending dead letters are gone: retention deleted them before an operator replayed or discarded them", s.Lost))
+		out = append(out, fmt.Sprintf("%d pending dead letters were deleted by retention before an operator replayed or discarded them", s.Lost))
 	}
 	if at := s.Retention.Deletes; !at.IsZero() {
-		out = append(out, fmt.Sprintf("retention can delete the oldest pending dead letter from %s on; set retention.ms of %s to -1",
+		out = append(out, fmt.Sprintf("retention can delete the oldest pending dead letter, from %s on; set retention.ms of %s to -1",
 			at.Format(time.RFC3339), s.Topic))
 	}
 	if s.Retention.Bytes >= 0 {

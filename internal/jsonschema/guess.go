@@ -23,7 +23,7 @@ type shape struct {
 	items   *shape
 }
 
-// Add takes up a value. It reports false when the value is no JSON.
+// Add adds a value. It reports false if the value is not JSON.
 func (g *Guess) Add(value []byte) bool {
 	parsed, err := parse(value)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// given are the schemas that another one may refer to, by their URLs.
+// given are the schemas to which another one may refer, by their URLs.
 type given map[string]any
 
 // Load implements [jsonschema.URLLoader].
@@ -13,10 +13,10 @@ func (g given) Load(url string) (any, error) {
 	if schema, ok := g[url]; ok {
 		return schema, nil
 	}
-	return nil, fmt.Errorf("it refers to %s, which is not given with it: put all definitions into one schema, or register it as a reference", url)
+	return nil, fmt.Errorf("it refers to %s, which was not supplied with it: put all definitions into one schema, or register it as a reference", url)
 }
 
-// add takes up a schema under its name, as that is resolved against the URL of the schema that refers to it, and under its own $id.
+// add adds a schema under its name, resolved against the URL of the schema that refers to it, and under its own $id.
 func (g given) add(base, name string, schema any) {
 	if at, err := url.Parse(base); err == nil {
 		if resolved, err := at.Parse(name); err == nil {

@@ -19,16 +19,17 @@ type Schema struct{ compiled *jsonschema.Schema }
 // Reference is a schema that another one refers to by a name, which is a URL or part of one.
 type Reference struct{ Name, Text string }
 
-// Limits of what is compiled and checked.
+// Limits of compiled schemas and checked values.
 const (
 	maxSchema   = 1 << 20 // bytes of a schema
-	maxExponent = 1000    // of a number: the digits of larger ones are all computed before they are compared
+	maxExponent = 1000    // of a number: comparing two numbers computes all of their digits
 )
 
 // root is the name of a schema without an $id while it is compiled. Relative references are resolved below it.
 const root = "schema:///schema.json"
 
-// Compile compiles a schema that refers at most to the given ones. A schema without a declared draft is one of 2020-12.
+// Compile compiles a schema that refers only to the given ones. A schema without a declared draft is of draft
+// 2020-12.
 func Compile(text []byte, references ...Reference) (*Schema, error) {
 	return compile(jsonschema.Draft2020, text, references)
 }
@@ -116,7 +117,7 @@ func checkNumbers(v any) error {
 func (s *Schema) Check(value []byte) error {
 	parsed, err := parse(value)
 	if err != nil {
-		return fmt.Errorf("cannot be held against the schema: %w", err)
+		return fmt.Errorf("cannot be compared with the schema: %w", err)
 	}
 	err = s.compiled.Validate(parsed)
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {

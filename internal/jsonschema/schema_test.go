@@ -46,8 +46,8 @@ func TestCompile_C4_references(t *testing.T) {
 
 func TestCompile_C4_refusesHostileSchemas(t *testing.T) {
 	for schema, says := range map[string]string{
-		`{"$ref":"file:///etc/passwd"}`:            "file:///etc/passwd, which is not given",
-		`{"$ref":"http://169.254.169.254"}`:        "which is not given",
+		`{"$ref":"file:///etc/passwd"}`:            "file:///etc/passwd, which was not supplied",
+		`{"$ref":"http://169.254.169.254"}`:        "which was not supplied",
 		`{"$ref":"#/nowhere"}`:                     "nowhere",
 		`{"minimum":1e1000000000}`:                 "/minimum: its exponent",
 		`{"pattern":"(?=a)"}`:                      "",
@@ -55,7 +55,7 @@ func TestCompile_C4_refusesHostileSchemas(t *testing.T) {
 		`{`:                                        "no JSON",
 		`"` + strings.Repeat("x", maxSchema) + `"`: "bytes",
 		`{"items":` + strings.Repeat(`{"items":`, 20000) + `1}`:   "",
-		`{"$schema":"https://example.com/mine","type":"integer"}`: "which is not given",
+		`{"$schema":"https://example.com/mine","type":"integer"}`: "which was not supplied",
 	} {
 		_, err := Compile([]byte(schema))
 		expect.That(t, err != nil && strings.Contains(err.Error(), says), "%.60s: %v", schema, err)

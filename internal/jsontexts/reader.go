@@ -86,7 +86,7 @@ func (r *Reader) line() {
 	}
 }
 
-// tooLong takes a line that is longer than the limit.
+// tooLong handles a line that is longer than the limit.
 func (r *Reader) tooLong(number, size int) {
 	if r.text.open() {
 		r.text.size += size
@@ -109,7 +109,7 @@ func (r *Reader) take(number int, line []byte) {
 	}
 }
 
-// piece takes a line, or the part of one between separators: it continues the open text, and begins others.
+// piece handles a line, or the part of one between separators: it continues the open text, and begins others.
 func (r *Reader) piece(number int, line []byte) {
 	if r.text.open() && begins(line) && !r.text.takesValue() {
 		r.broken()
@@ -272,7 +272,8 @@ func (t *pending) takesValue() bool {
 	return t.last == ':' || inArray && (t.last == '[' || t.last == ',')
 }
 
-// scan follows braces, brackets and strings, and returns the index behind the end of the text, or -1. It does not validate the text.
+// scan follows braces, brackets and strings, and returns the index after the end of the text, or -1. It does not
+// validate the text.
 func (t *pending) scan(line []byte) int {
 	escaped := false
 	for i, c := range line {

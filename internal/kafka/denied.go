@@ -52,12 +52,12 @@ func NamedDenial(principal, command string, err error) error {
 	}
 	text += "; an administrator of the cluster must grant it"
 	if command != "" {
-		text += ": `" + command + "` prints what is needed"
+		text += ": `" + command + "` prints the required ones"
 	}
 	return &advised{err, text}
 }
 
-// advised is a missing permission with what to do about it.
+// advised is a missing permission with advice.
 type advised struct {
 	error
 	text string

@@ -36,8 +36,8 @@ func ClientOptions(k config.Kafka) ([]kgo.Opt, error) {
 	return append(append(opts, encryption...), identity...), nil
 }
 
-// Principal returns the name by which the cluster knows a client of this configuration, as ACLs write it. It is "" if
-// only the brokers know, because the name is in a certificate.
+// Principal returns the name of a client of this configuration in the cluster, as ACLs write it. It is "" if only the
+// brokers know, because the name is in a certificate.
 func Principal(k config.Kafka) string {
 	switch {
 	case k.SASL.Enabled():
@@ -83,7 +83,7 @@ func trust(c *tls.Config, key, file string) error {
 	}
 	c.RootCAs = x509.NewCertPool()
 	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s.ca_file: %s holds no certificate in PEM form", key, file)
+		return fmt.Errorf("%s.ca_file: %s contains no certificate in PEM form", key, file)
 	}
 	return nil
 }

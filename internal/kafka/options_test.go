@@ -187,7 +187,7 @@ func TestReachable_says_that_the_broker_wants_a_certificate(t *testing.T) {
 	err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), TLS: config.TLS{Enabled: true, CAFile: authority, ServerName: "example.com"}})
 	must.That(t, err != nil, "no error")
 	text := err.Error()
-	expect.That(t, strings.Contains(text, "kafka.tls.cert_file") && !strings.Contains(text, "is the broker running"), "the message sends to the wrong place: %s", text)
+	expect.That(t, strings.Contains(text, "kafka.tls.cert_file") && !strings.Contains(text, "is the broker running"), "the message suggests the wrong cause: %s", text)
 }
 
 func TestFor_waits_its_time_or_until_the_context_ends(t *testing.T) {

@@ -82,11 +82,11 @@ func explain(err error) (what, remedy string) {
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
 		return "the broker does not offer this SASL mechanism", "check kafka.sasl.mechanism"
 	case errors.As(err, &closed):
-		return "the broker closed the connection at once", "check that kafka.tls and kafka.sasl are what this port of the broker expects"
+		return "the broker closed the connection at once", "check that kafka.tls and kafka.sasl match this port of the broker"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time", "is the address right, and does a firewall let it through? " + names
 	case classify.Of(err).Code == classify.CodeTLS:
-		return "the broker ended TLS (" + oneLine(err) + ")", "does it ask for a certificate of its clients? check kafka.tls.cert_file and kafka.tls.key_file"
+		return "the broker ended TLS (" + oneLine(err) + ")", "does it require client certificates? check kafka.tls.cert_file and kafka.tls.key_file"
 	default:
 		return oneLine(err), running
 	}

@@ -34,7 +34,7 @@ const (
 )
 
 // errStalled means that a scan made no progress although the broker had named an end.
-var errStalled = errors.New("the broker answers but gives no records up to the offset that it named")
+var errStalled = errors.New("the broker answers but returns no records up to the offset that it reported")
 
 // Scan reads the given spans of a topic with read_committed and calls fn for each record, one partition after another,
 // in offset order. It ends exactly at the end of each span.
@@ -50,8 +50,8 @@ func Scan(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Spa
 	return ScanWith(ctx, cl, topic, spans, 0, fn, func(l *recordbatch.Large) error { return errors.New(l.String()) })
 }
 
-// ScanWith is [Scan] for a caller that can go on without the value of a record that is too large for memory, which is
-// passed to large. Values of up to maxValue bytes are read; 0 is [MaxValue].
+// ScanWith is [Scan] for a caller that can continue without the value of a record that is too large for memory; it
+// passes such a record to large. Values of up to maxValue bytes are read; 0 is [MaxValue].
 func ScanWith(
 	ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, maxValue int, fn func(*kgo.Record) error, large func(*recordbatch.Large) error,
 ) error {
@@ -81,7 +81,7 @@ func NewScanner(cl *kgo.Client, topic string, maxValue int) *Scanner {
 	}
 }
 
-// Close frees what is kept between calls.
+// Close frees the memory that is kept between calls.
 func (s *Scanner) Close() {
 	for _, reader := range s.readers {
 		reader.Close()
@@ -178,7 +178,7 @@ func ours(err error) error {
 	return &consumerError{err}
 }
 
-// remains returns the next offset if retention deleted the records at an offset. Apache Kafka does not tell it in a
+// remains returns the next offset if retention deleted the records at an offset. Apache Kafka does not report it in a
 // fetch response (LogStartOffset is -1 there), so it is requested.
 func (s *Scanner) remains(ctx context.Context, p int32, at int64) (int64, error) {
 	starts, err := kadm.NewClient(s.cl).ListStartOffsets(ctx, s.topic)
@@ -257,7 +257,7 @@ func (l *leader) find(ctx context.Context, cl *kgo.Client, topic string, partiti
 
 // Log is a source of records: a [Cluster], or files that replace topics.
 type Log interface {
-	// Spans returns what can be read of each partition of a topic.
+	// Spans returns the readable span of each partition of a topic.
 	Spans(ctx context.Context, topic string) (map[int32]Span, error)
 	// Scan reads spans of a topic, as [ScanWith] does.
 	Scan(ctx context.Context, topic string, spans map[int32]Span, fn func(*kgo.Record) error, large func(*recordbatch.Large) error) error

@@ -93,7 +93,7 @@ func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
 			transaction(t, b, &abort, "2")
 			transaction(t, a, &commit, "3")
 		}, []string{"0:1", "0:3"}},
-		{"an open transaction hides what is behind it", func(t *testing.T, plain, a, _ *kgo.Client) {
+		{"an open transaction hides the records after it", func(t *testing.T, plain, a, _ *kgo.Client) {
 			produce(t, plain, "t", 0, "1")
 			transaction(t, a, nil, "2")
 			produce(t, plain, "t", 0, "3")
@@ -212,9 +212,9 @@ func TestNamed_S4_15_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
 	} {
 		wrapped := fmt.Errorf("x: %w", c.err)
 		got := NamedDenial("User:app", "consumer topics acls", wrapped)
-		expect.Equal(t, c.want+"; an administrator of the cluster must grant it: `consumer topics acls` prints what is needed", got.Error(), c.name, got)
+		expect.Equal(t, c.want+"; an administrator of the cluster must grant it: `consumer topics acls` prints the required ones", got.Error(), c.name, got)
 		denied, ok := errors.AsType[*retrytopics.DeniedError](got)
-		expect.That(t, ok && denied.Operation != "", "%s: the kind of the error is gone", c.name)
+		expect.That(t, ok && denied.Operation != "", "%s: the kind of the error is lost", c.name)
 	}
 	for _, other := range []error{nil, errors.New("other"), DeniedTopic("Read", "a", kerr.UnknownTopicOrPartition)} {
 		if got := NamedDenial("User:app", "c", other); got != other { //nolint:errorlint // the very same

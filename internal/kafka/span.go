@@ -19,8 +19,8 @@ var ErrNoTopic = errors.New("topic does not exist")
 // Span is the part of one partition to read: from Start to End, exclusive.
 type Span struct{ Start, End int64 }
 
-// Spans returns, for each partition of a topic, what can be read now with read_committed: from the log start to the last
-// stable offset. It does not include later records.
+// Spans returns, for each partition of a topic, the span that can be read now with read_committed: from the log start
+// to the last stable offset. It does not include later records.
 func Spans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, error) {
 	admin := kadm.NewClient(cl)
 	partitions, err := Partitions(ctx, cl, topic)
@@ -56,8 +56,9 @@ const (
 )
 
 // DecidedSpans is [Spans] for a caller that must miss nothing: it includes everything committed before the call. The
-// last stable offset is not enough for that, because an open transaction hides what others committed after its first
-// record. So it waits until the transactions that are open now have ended; the error is [ErrUndecided] if one does not.
+// last stable offset is not enough for that, because an open transaction hides records that others committed after
+// its first record. Therefore it waits until the transactions that are open now have ended; the error is
+// [ErrUndecided] if one does not.
 func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, error) {
 	spans, err := Spans(ctx, cl, topic)
 	if err != nil {
@@ -81,7 +82,7 @@ func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]
 			return spans, nil
 		}
 		if time.Since(began) >= undecidedTimeout {
-			return nil, fmt.Errorf("%w in %s/%d from offset %d on, and hides what lies behind it: wait until its writer ends it, or end it with kafka-transactions.sh, and try again",
+			return nil, fmt.Errorf("%w in %s/%d from offset %d on, and hides the records after it: wait until its writer ends it, or end it with kafka-transactions.sh, and try again",
 				ErrUndecided, topic, p, spans[p].End)
 		}
 		if err := Pause(ctx, undecidedPause); err != nil {
@@ -135,7 +136,7 @@ func Settings(ctx context.Context, admin *kadm.Client, topic string) (map[string
 }
 
 // DescribeGroup describes a consumer group. A group that does not exist, or that no coordinator knows yet, has no
-// members and is no error.
+// members and is not an error.
 func DescribeGroup(ctx context.Context, admin *kadm.Client, group string) (kadm.DescribedGroup, error) {
 	described, err := admin.DescribeGroups(ctx, group)
 	g := described[group]

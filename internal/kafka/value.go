@@ -24,9 +24,9 @@ type GoneError struct{ Why string }
 // Error returns the reason.
 func (e *GoneError) Error() string { return e.Why }
 
-// CopyValue writes the value of one committed record, however large it is, and returns the record without its value. It
-// holds the compressed batch and the decompressor's window in memory. The error is a *[GoneError] if the record is no
-// longer there.
+// CopyValue writes the value of one committed record, however large it is, and returns the record without its value.
+// It keeps the compressed batch and the decompressor's window in memory. The error is a *[GoneError] if the record is
+// no longer there.
 func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (found *recordbatch.Large, err error) {
 	if err := There(ctx, cl, at); err != nil {
 		return nil, err

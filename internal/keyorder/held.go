@@ -34,7 +34,7 @@ func setOf(indexes []int) PartSet {
 	return PartSet(all.Ranges())
 }
 
-// heldFor reports whether a record replays a dead letter that holds the key: the record's own or that of one of its
+// heldFor reports whether a record replays a dead letter that blocks the key: the record's own or that of one of its
 // parts.
 func (st State) heldFor(r Record) bool {
 	switch {
@@ -46,7 +46,7 @@ func (st State) heldFor(r Record) bool {
 	return r.DeadLetterID == r.Part.DeadLetterID(st.Held) && st.HeldParts.has(r.Part.Index)
 }
 
-// heldByOthers reports whether another record's dead letter holds the key.
+// heldByOthers reports whether another record's dead letter blocks the key.
 func (st State) heldByOthers(r Record) bool { return st.Held != "" && st.Held != r.OwnDeadLetter }
 
 // holdParts adds dead letters of a record's parts. own is the ID that the record's own dead letter has or would have.
@@ -60,7 +60,7 @@ func (st State) holdParts(own string, dead []int) State {
 // holdWhole adds the dead letter of a record whose parts may already have their own dead letters.
 func (st State) holdWhole(r Record, deadLetter string) State {
 	switch {
-	case !r.Part.Whole() && st.heldFor(r): // it still holds the key
+	case !r.Part.Whole() && st.heldFor(r): // it still blocks the key
 	case st.Held == deadLetter && st.HeldParts != "":
 		st.HeldRemaining = true
 	default:

@@ -10,8 +10,8 @@ import (
 // waiting record.
 type Key struct{ state State }
 
-// Admit reports whether a record may run now. If not, the decision is where it waits, and next is its number in the
-// order of its key from then on. A record without a number has 0.
+// Admit reports whether a record may run now. If not, the decision is the tier in which it waits, and next is its
+// number in the order of its key from then on. A record without a number has 0.
 func (k *Key) Admit(rules Rules, number int64, fromTier bool, tiers []policy.Tier, now time.Time) (d policy.Decision, next int64, run bool) {
 	k.state, d, next, run = rules.Admit(k.state, Record{FromTier: fromTier, Number: number}, tiers, now)
 	return d, next, run
@@ -25,7 +25,7 @@ func (k *Key) Ended(rules Rules, number int64, fromTier bool, d policy.Decision)
 	return next
 }
 
-// Idle reports whether no record of the key waits and no dead letter holds it.
+// Idle reports whether no record of the key waits and no dead letter blocks it.
 func (k *Key) Idle() bool { return k.state == State{} }
 
 // playedDeadLetter is used as the ID of simulated dead letters.

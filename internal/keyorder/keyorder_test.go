@@ -74,11 +74,11 @@ func TestHeldParts_S3_1(t *testing.T) {
 			{"letter", whole, policy.OutcomeRetried, "", []int{1, 2}}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil},
 			{"rest", remaining, policy.OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), policy.OutcomeDelivered, "", nil}, {"part 3", replayed(3), policy.OutcomeDelivered, "", nil},
 		},
-		"the parts finish before the rest": {
+		"the parts finish before the remaining ones": {
 			{"record", Record{}, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", whole, policy.OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil}, {"rest", remaining, policy.OutcomeDelivered, "", nil},
 		},
-		"the rest becomes a dead letter": {
+		"the remaining parts become a dead letter": {
 			{"record", Record{}, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", whole, policy.OutcomeRetried, "", []int{1}}, {"rest", remaining, policy.OutcomeDeadLettered, "L", nil},
 			{"letter", Record{DeadLetterID: "L", OwnDeadLetter: "L"}, policy.OutcomeDelivered, "", nil}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil},
@@ -93,23 +93,23 @@ func TestHeldParts_S3_1(t *testing.T) {
 				h.finish(s.what, s.a, s.outcome, s.letter, s.dead...)
 			}
 			h.wantWaits("at the end", false)
-			expect.That(t, h.st.Held == "" && h.st.HeldParts == "" && !h.st.HeldRemaining, "it is still held: %+v", h.st)
+			expect.That(t, h.st.Held == "" && h.st.HeldParts == "" && !h.st.HeldRemaining, "it is still blocked: %+v", h.st)
 		})
 	}
 }
 
-// The rest of a record continues although its parts block the key. Records behind it wait for both.
+// The remaining parts of a record continue although its dead parts block the key. Records behind it wait for both.
 func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 	t.Parallel()
 	h := &blocking{t: t, o: Rules{Mode: Strict, HoldKey: true}}
 	n := h.finish("record", Record{OwnDeadLetter: "L"}, policy.OutcomeRetried, "", 1)
 	remaining := Record{FromTier: true, Number: n, OwnDeadLetter: "L"}
-	h.wantWaits("while the rest waits", true)
+	h.wantWaits("while the remaining parts wait", true)
 	n = h.finish("rest", remaining, policy.OutcomeRetried, "", 2)
 	h.finish("part 1", replayed(1), policy.OutcomeDelivered, "")
 	h.finish("rest", Record{FromTier: true, Number: n, OwnDeadLetter: "L"}, policy.OutcomeDeadLettered, "L")
 	h.finish("part 2", replayed(2), policy.OutcomeDelivered, "")
-	h.wantWaits("while the rest is dead", true)
+	h.wantWaits("while the remaining parts are a dead letter", true)
 	h.finish("letter", Record{DeadLetterID: "L", OwnDeadLetter: "L"}, policy.OutcomeDelivered, "")
 	h.wantWaits("at the end", false)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Mode is the order of the events of one key that is kept. It has the values of retrytopics.Order.
+// Mode is the order in which the events of one key take effect. It has the values of retrytopics.Order.
 type Mode string
 
 // The modes.
@@ -32,8 +32,8 @@ type Record struct {
 	OwnDeadLetter string      // ID of the record's own dead letter, if parts of it are dead letters
 }
 
-// Admit decides, before an attempt, whether a record may run now. If not, the decision is where it waits meanwhile, and
-// number is its place in the order of its key from then on.
+// Admit decides, before an attempt, whether a record may run now. If not, the decision is the tier in which it waits,
+// and number is its place in the order of its key from then on.
 func (rules Rules) Admit(st State, r Record, tiers []policy.Tier, now time.Time) (next State, d policy.Decision, number int64, run bool) {
 	if rules.Mode != Strict || st.heldFor(r) || st.leftover(r) {
 		return st, policy.Decision{}, r.Number, true
@@ -118,8 +118,8 @@ func (rules Rules) afterStrict(st State, r Record, d policy.Decision, deadLetter
 	if !rules.HoldKey {
 		dead = nil
 	}
-	// A record with unreadable headers has no turn. It becomes a dead letter at once, and does not affect other records'
-	// holds.
+	// A record with unreadable headers has no turn. It becomes a dead letter at once, and does not change which dead
+	// letters block the key.
 	outOfTurn := r.Number == 0 && !holder && (st.Waits() || st.Held != "")
 	switch {
 	case d.Outcome == policy.OutcomeRetried && holder:

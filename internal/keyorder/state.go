@@ -16,9 +16,9 @@ type State struct {
 	Next, Last    int64           // Strict; both 0 if nothing waits, Last only once no leftover does either
 	Tier          int             // Strict: the tier of the record with number Next
 	Due           time.Time       // Strict: when it is due
-	Held          string          // Strict: ID of the dead letter that holds the key
-	HeldParts     PartSet         // Strict: parts of that dead letter's record that hold the key, as dead letters of their own, and not the dead letter
-	HeldRemaining bool            // Strict: the dead letter blocks it besides them
+	Held          string          // Strict: ID of the dead letter that blocks the key
+	HeldParts     PartSet         // Strict: parts of that dead letter's record that block the key as separate dead letters, instead of the dead letter
+	HeldRemaining bool            // Strict: the dead letter blocks it in addition to them
 	Waiting       int64           // LatestWins: records in tiers. Strict: leftovers there
 	DeadLetters   int64           // dead letters that may still take effect (see endsDeadLetter)
 	Applied       *header.Version // newest event that took effect while a record waits or is a dead letter

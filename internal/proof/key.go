@@ -70,11 +70,11 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // LogValue returns [redacted] for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// Variable is the environment variable that holds the keys of a pipeline.
+// Variable is the environment variable that contains the keys of a pipeline.
 const Variable = "SWITCHBACK_REPLAY_KEY"
 
 // FromEnvironment reads the keys of a pipeline from the environment (see [ParseKeys]). If the variable is not set, it
-// returns no keys, and the control topic holds the key. The error names the variable and never repeats its value.
+// returns no keys, and the control topic has the key. The error names the variable and never repeats its value.
 func FromEnvironment(lookup func(string) string) ([]Key, error) {
 	text := lookup(Variable)
 	if text == "" {
@@ -100,7 +100,7 @@ func ParseKeys(text string) ([]Key, error) {
 	return keys, nil
 }
 
-// parseKey tries hex before base64. Hex digits are valid base64 too, but a text of hex digits is meant as hex.
+// parseKey tries hex before base64. Hex digits are valid base64 too, but a text of hex digits is read as hex.
 func parseKey(word string) (Key, error) {
 	if word == "" {
 		return Key{}, errors.New("it is empty; separate keys by single commas")

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Keyring holds the keys of a pipeline. The first key signs, and every key verifies. The zero value has no keys and
+// Keyring has the keys of a pipeline. The first key signs, and every key verifies. The zero value has no keys and
 // refuses every proof. A keyring is safe for concurrent use.
 type Keyring struct{ keys atomic.Pointer[[]Key] }
 
@@ -50,7 +50,7 @@ func (k *Keyring) Verify(r *kgo.Record) error {
 		return doubt(retrytopics.DoubtMissing, "the record claims to be a replay and has no header %s", header.KeyReplayProof)
 	}
 	if slices.ContainsFunc(r.Headers[at+1:], isProof) {
-		return doubt(retrytopics.DoubtMalformed, "header %s stands twice", header.KeyReplayProof)
+		return doubt(retrytopics.DoubtMalformed, "header %s occurs twice", header.KeyReplayProof)
 	}
 	p, err := Parse(string(r.Headers[at].Value))
 	if err != nil {

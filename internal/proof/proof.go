@@ -59,10 +59,10 @@ func (k Key) Sign(r *kgo.Record) {
 
 func isProof(h kgo.RecordHeader) bool { return h.Key == header.KeyReplayProof }
 
-// mac returns the MAC of a record. It covers the topic, so that a replay of one pipeline is no proof for another
-// pipeline with the same key. It covers key and value. It covers every control header in order, including those of later
-// versions, so that the consumer trusts no uncovered header. It does not cover the producer's own headers, because
-// software that produces the record to its DLQ adds headers. The length of each part precedes the part.
+// mac returns the MAC of a record. It covers the topic, so that the proof of one pipeline is not valid for another
+// pipeline with the same key. It covers key and value. It covers every control header in order, including those of
+// later versions, so that the consumer trusts no uncovered header. It does not cover the producer's own headers,
+// because software that produces the record to its DLQ adds headers. The length of each part precedes the part.
 func (k Key) mac(r *kgo.Record) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, *k.secret)
 	part(h, []byte(domain), true)

@@ -113,7 +113,7 @@ func TestSign_writesTheSameForm(t *testing.T) {
 func TestKeyring_withoutKeysBelievesNothing(t *testing.T) {
 	var ring Keyring
 	r := replay(key(t, 1))
-	expect.That(t, ring.Verify(r) != nil, "a proof was believed without a key")
+	expect.That(t, ring.Verify(r) != nil, "a proof was accepted without a key")
 	expect.That(t, !ring.Sign(r), "signed without a key")
 }
 

@@ -42,7 +42,7 @@ const (
 	controlling   = 0x20
 )
 
-// aborted holds the aborted transactions of a response: the first offsets of each producer's, in ascending order.
+// aborted has the aborted transactions of a response: the first offsets of each producer's, in ascending order.
 type aborted map[int64][]int64
 
 func abortedOf(answer *kmsg.FetchResponseTopicPartition) aborted {
@@ -56,8 +56,8 @@ func abortedOf(answer *kmsg.FetchResponseTopicPartition) aborted {
 	return a
 }
 
-// covers reports whether a batch belongs to an aborted transaction. The caller must ask about batches in the order of
-// the log.
+// covers reports whether a batch belongs to an aborted transaction. The caller must pass batches in the order of the
+// log.
 func (a aborted) covers(b *kmsg.RecordBatch) bool {
 	of := a[b.ProducerID]
 	return b.Attributes&transactional != 0 && len(of) > 0 && b.FirstOffset >= of[0]
@@ -66,7 +66,7 @@ func (a aborted) covers(b *kmsg.RecordBatch) bool {
 // abortMarker is the type of a control record that ends an aborted transaction.
 const abortMarker = 0
 
-// pass takes note of a control batch: after its abort marker, the next aborted transaction of its producer begins. A
+// pass processes a control batch: after its abort marker, the next aborted transaction of its producer begins. A
 // transaction that wrote nothing to this partition has a marker too, but is not in the list. Then the next aborted
 // transaction begins after the marker and stays in the list. A broker that stops in the middle of a transaction
 // leaves such markers.

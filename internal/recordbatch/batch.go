@@ -35,8 +35,8 @@ func (r *run) batch(b *kmsg.RecordBatch, stored int) error {
 	return r.unread(last, b.MaxTimestamp, stored, err)
 }
 
-// opened is a partly read batch. A caller that reads a batch part by part, each part with a request of its own, does
-// not decompress it from the beginning each time.
+// opened is a partly read batch. A caller that reads a batch in parts, each with a separate request, does not
+// decompress it from the beginning each time.
 type opened struct {
 	first  int64
 	crc    int32
@@ -70,7 +70,7 @@ func (g *group) all() error {
 		switch {
 		case err != nil:
 		case offset <= o.last:
-			err = fmt.Errorf("%w: its offset is %d, and that of the one before it %d", errFrame, offset, o.last)
+			err = fmt.Errorf("%w: its offset is %d, and that of the previous one %d", errFrame, offset, o.last)
 		case offset >= g.end && offset <= g.last:
 			o.behind = g.end
 			return g.flush()
@@ -147,7 +147,7 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	return nil
 }
 
-// describeLarge passes on a record that is too large, after the collected ones.
+// describeLarge yields a record that is too large, after the collected ones.
 func (g *group) describeLarge(f *frame) error {
 	if err := g.flush(); err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 
 // ErrDeferred is wrapped by the error of a fetch whose first batch of a partition did not fit the budget of its response.
 // Nothing is lost: the client fetches the batch again with its next request.
-var ErrDeferred = errors.New("the fetch response holds more than may be decompressed at once; the rest is fetched again")
+var ErrDeferred = errors.New("the fetch response contains more than may be decompressed at once; the remaining records are fetched again")
 
 // Budget is the decompressor of one Kafka client (kgo.WithDecompressor, and kgo.WithHooks, because it must see the
-// fetch responses arrive). A client holds one fetch response per broker at a time. So the decompressed records that
-// it has not yet handed over take at most PerFetch bytes per broker.
+// fetch responses arrive). A client keeps one fetch response per broker at a time. Therefore the decompressed records
+// that it has not returned yet take at most PerFetch bytes per broker.
 type Budget struct {
 	perBatch int
 	perFetch int64
@@ -83,15 +83,15 @@ const (
 	bulkySeconds = 60
 )
 
-// Bulky reports whether a batch of more than a mebibyte arrived recently. Its records share its memory, so keeping one
-// record keeps all of it. The caller must then copy what it keeps.
+// Bulky reports whether a batch of more than a mebibyte arrived recently. Its records share its memory, so keeping
+// one record keeps all of it. The caller must then copy the records that it keeps.
 func (b *Budget) Bulky() bool { return time.Now().Unix()-b.bulky.Load() < bulkySeconds }
 
 // recordOverhead is about the memory that the client needs for a record besides its bytes: a kgo.Record.
 const recordOverhead = 200
 
 // weigh returns the memory of a decompressed batch with its records: a batch of tiny records is larger in memory than
-// on the wire. It counts the records only where they could matter.
+// on the wire. It counts the records only where they could make a difference.
 func weigh(records []byte) int {
 	if len(records) < bulkyBytes/recordOverhead {
 		return len(records)

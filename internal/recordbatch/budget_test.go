@@ -95,7 +95,7 @@ func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 	size := func(target int) (int, kgo.CompressionCodecType) {
 		out, codec := NewCompressor(target).Compress(new(bytes.Buffer), raw)
 		back, err := NewBudget(1<<20, 1<<20).Decompress(out, codec)
-		must.That(t, err == nil && bytes.Equal(back, raw), "target %d: does not come back: %v", target, err)
+		must.That(t, err == nil && bytes.Equal(back, raw), "target %d: the round trip fails: %v", target, err)
 		return len(out), codec
 	}
 	_, codec := size(len(raw))
@@ -192,7 +192,7 @@ func TestBytes_S0_4_ofManyHeaders(t *testing.T) {
 			wire := len(bombs.Bytes(bombs.Batch(kgo.CodecNone, time.Unix(0, 0), bombs.Record{Key: r.Key, Value: r.Value, Headers: r.Headers})))
 			got := Bytes(r)
 			expect.That(t, got >= wire && got <= wire+64, "%d headers of %d bytes: %d, on the wire %d", headers, length, got, wire)
-			expect.That(t, NewCompressor(got).Fits(r, got), "%d headers of %d bytes do not fit their size", headers, length)
+			expect.That(t, NewCompressor(got).Fits(r, got), "%d headers of %d bytes do not match their size", headers, length)
 		}
 	}
 }

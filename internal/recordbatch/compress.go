@@ -13,7 +13,7 @@ import (
 
 // Compressor compresses the batches of one client (kgo.WithCompressor). It is fast for batches that a broker accepts
 // anyway, and makes larger ones as small as possible, because a record that arrived compressed must fit into the
-// topics that it goes to. It is safe for concurrent use.
+// topics to which it is written. It is safe for concurrent use.
 type Compressor struct {
 	target int // bytes of a batch on the wire
 
@@ -66,7 +66,7 @@ func (c *Compressor) pack(dst, src []byte, target int) []byte {
 // length fields of a record.
 const batchOverhead = 61 + 64
 
-// Bytes returns the largest size of a record in an uncompressed batch of its own.
+// Bytes returns the largest size of a record in an uncompressed batch with no other record.
 func Bytes(r *kgo.Record) int {
 	n := len(r.Key) + len(r.Value) + batchOverhead
 	for _, h := range r.Headers {
@@ -81,8 +81,8 @@ func lengthBytes[T string | []byte](part T) int {
 	return binary.PutVarint(buf[:], int64(len(part)))
 }
 
-// Fits reports whether a broker that accepts limit bytes accepts the record in a batch of its own, as the compressor
-// makes it. For a record that fits uncompressed the check costs nothing.
+// Fits reports whether a broker that accepts limit bytes accepts the record alone in a batch that the compressor has
+// compressed. For a record that fits uncompressed the check costs nothing.
 func (c *Compressor) Fits(r *kgo.Record, limit int) bool {
 	if Bytes(r) <= limit {
 		return true

@@ -14,7 +14,7 @@ import (
 var ErrNoRecord = errors.New("there is no such record")
 
 // Copy finds the record at an offset in the response to a request from that offset on, and writes its value. It
-// returns the rest of the record as a [Large], whether it is large or not. The error is [ErrNoRecord] if the response
+// returns the record without the value as a [Large], whatever its size. The error is [ErrNoRecord] if the response
 // does not have the record.
 func (r *Reader) Copy(ctx context.Context, answer *kmsg.FetchResponseTopicPartition, offset int64, value io.Writer) (*Large, error) {
 	r.opened = nil

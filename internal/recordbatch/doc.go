@@ -1,7 +1,6 @@
 // Package recordbatch handles Kafka record batches whose decompressed size is unknown.
 //
-// A broker compares compressed bytes with max.message.bytes. So a batch of 28 KB on the wire may hold a record of 100
-// MiB, and one of 700 KB thousands of records. The package limits the memory that such batches take.
+// A broker compares compressed bytes with max.message.bytes. So a batch of 28 KB on the wire may contain a record of 100 MiB, and one of 700 KB thousands of records. The package limits the memory for such batches.
 //
 // [Budget] is the decompressor of a Kafka client. It limits the decompressed bytes of one batch and of one fetch
 // response. [Reader] reads a response record by record, as a stream:

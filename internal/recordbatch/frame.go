@@ -10,8 +10,8 @@ import (
 	"math"
 )
 
-// errFrame marks bytes that are no record of format 2.
-var errFrame = errors.New("it is no record")
+// errFrame marks bytes that are not a record of format 2.
+var errFrame = errors.New("it is not a record")
 
 // frame is one record of format 2 in a stream: a length, then attributes, times, key, value and headers.
 type frame struct {
@@ -32,7 +32,7 @@ func (f *frame) take() error {
 // mostFixed is the largest size of a length, attributes and two deltas.
 const mostFixed = 3*binary.MaxVarintLen64 + 1
 
-// nextFrame looks at the next record. The record stays in the stream until it is read, copied or skipped.
+// nextFrame reads the length of the next record. The record stays in the stream until it is read, copied or skipped.
 func nextFrame(in *bufio.Reader) (frame, error) {
 	head, err := in.Peek(mostFixed)
 	length, n := binary.Varint(head)
@@ -146,7 +146,7 @@ func (f *frame) copy(to io.Writer, n int64) error {
 	return unexpected(err)
 }
 
-// skip reads past the rest of the record.
+// skip reads past the remaining bytes of the record.
 func (f *frame) skip() error {
 	if err := f.take(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 type Limits struct {
 	Record  int   // bytes of a record without its headers; a larger one is passed on as [Large]
 	Headers int   // memory of a record's headers; a record with more is passed on as [Large]. 0 is 1 MiB
-	Batch   int64 // bytes of a batch that are decompressed before the rest is given up. 0 is 4 GiB
+	Batch   int64 // bytes of a batch that are decompressed before the remaining batch is given up. 0 is 4 GiB
 	Window  int   // bytes of a batch that zstd may keep. 0 is 128 MiB, which is also the Java client's limit
 
 	// Keep reports whether a header is kept if all headers of a record are too large; nil keeps none.

@@ -39,8 +39,8 @@ func (g *group) largeFrame(f *frame) (*Large, error) {
 	return l, nil
 }
 
-// describe reads the rest of a record after its deltas, and returns the size of its headers. It writes the value to a
-// writer, keeps key and headers unless they are too large themselves, and names what it does not keep.
+// describe reads the record after its deltas, and returns the size of its headers. It writes the value to a writer,
+// keeps key and headers unless they are too large themselves, and names the parts that it does not keep.
 func (g *group) describe(f *frame, value io.Writer) (l *Large, headers int64, err error) {
 	l = &Large{Stored: g.stored}
 	n, err := f.field()
@@ -82,7 +82,7 @@ func (g *group) headers(f *frame, l *Large) ([]byte, error) {
 		return nil, err
 	}
 	if count > mostHeaders(f.left) {
-		return nil, fmt.Errorf("%w: it says %d headers, and has %d bytes for them", errFrame, count, f.left)
+		return nil, fmt.Errorf("%w: it announces %d headers, and has %d bytes for them", errFrame, count, f.left)
 	}
 	if weight := count*headerWeight + f.left; weight > int64(g.limits.Headers) {
 		l.Crowded = fmt.Sprintf("its %d headers take %d bytes in memory, more than %d", count, weight, g.limits.Headers)
@@ -129,7 +129,7 @@ func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 	return append(binary.AppendVarint(nil, chosen), kept...), f.skip()
 }
 
-// without lets the client decode a record of the parts that were kept, without a value.
+// without makes a record from the kept parts, without a value, which the client decodes.
 func (g *group) without(fixed, key, headers []byte) (*kgo.Record, error) {
 	body := append([]byte(nil), fixed...)
 	if key == nil {
@@ -157,7 +157,8 @@ func (r *run) giveLarge(l *Large) error {
 	return nil
 }
 
-// tooLarge returns why a record of an old format, which the client has decoded, is too large; "" if it is not.
+// tooLarge returns the reason why a record of an old format, which the client has decoded, is too large; "" if it is
+// not.
 func (r *Reader) tooLarge(record *kgo.Record) string {
 	if n := len(record.Key) + len(record.Value); n > r.limits.Record {
 		return fmt.Sprintf("%d bytes, more than %d", n, r.limits.Record)

@@ -39,8 +39,8 @@ func (r *Reader) Close() { r.streams.close() }
 
 // Each reads the records of a response with offsets from from up to end, exclusive. It calls fn for each record, and
 // large for one that is too large for memory. It returns the next offset: after everything that was read, or from if
-// the response has no whole batch. A fault after a record that was passed on is left to the next response. An error
-// of fn or large ends the call and is returned unchanged.
+// the response has no complete batch. A fault after a yielded record is left to the next response. An error of fn or
+// large ends the call and is returned unchanged.
 func (r *Reader) Each(
 	ctx context.Context, answer *kmsg.FetchResponseTopicPartition, from, end int64, fn func(*kgo.Record) error, large func(*Large) error,
 ) (next int64, err error) {
@@ -139,7 +139,7 @@ func (r *run) took(err error) error {
 func readBatch(e entry, b *kmsg.RecordBatch) error {
 	const crcFrom = 21 // KIP-98
 	if err := b.ReadFrom(e.stored); err != nil || len(e.stored) < crcFrom {
-		return fmt.Errorf("the batch at offset %d is not whole", e.first)
+		return fmt.Errorf("the batch at offset %d is incomplete", e.first)
 	}
 	if sum := int32(crc32.Checksum(e.stored[crcFrom:], crc32.MakeTable(crc32.Castagnoli))); sum != b.CRC {
 		return fmt.Errorf("the batch at offset %d is damaged: its checksum is %x, its bytes have %x", e.first, uint32(b.CRC), uint32(sum))
@@ -168,7 +168,7 @@ func (r *run) messageSet(e entry) error {
 	return nil
 }
 
-// give passes on records up to the end.
+// give yields records up to the end.
 func (r *run) give(records []*kgo.Record, stored int) error {
 	for _, record := range records {
 		if record.Offset < r.at {

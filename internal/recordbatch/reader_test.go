@@ -165,8 +165,8 @@ func TestEach_S0_5_names_the_offsets_of_what_cannot_be_read(t *testing.T) {
 		"a large window":  {broken(kgo.CodecZstd, window), Limits{Record: 1 << 20}, 40, 0, "window size exceeded"},
 		"unknown":         {broken(7, "nothing"), Limits{Record: 1 << 20}, 40, 0, "unknown compression codec 7"},
 		"no records":      {broken(kgo.CodecNone, ""), Limits{Record: 1 << 20}, 40, 0, "unexpected EOF"},
-		"offsets twice":   {twice, Limits{Record: 1 << 20}, 41, 1, "its offset is 40, and that of the one before it 40"},
-		"records of zero": {broken(kgo.CodecNone, "\x00\x00\x00\x00\x00\x00"), Limits{Record: 1 << 20}, 40, 0, "it is no record"},
+		"offsets twice":   {twice, Limits{Record: 1 << 20}, 41, 1, "its offset is 40, and that of the previous one 40"},
+		"records of zero": {broken(kgo.CodecNone, "\x00\x00\x00\x00\x00\x00"), Limits{Record: 1 << 20}, 40, 0, "it is not a record"},
 		"cut off":         {late, Limits{Record: 8 << 20}, 42, 2, "unexpected EOF"},
 		"too much":        {bombs.Batch(kgo.CodecZstd, at, some()...), Limits{Record: 1 << 20, Batch: 2 << 20}, 41, 1, "it decompresses to more than 2097152 bytes"},
 	} {
@@ -293,7 +293,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// messages returns message sets of format 1, which brokers have kept from before 2017.
+// messages returns message sets of format 1, which brokers may still have from before 2017.
 func messages(value string, compressed bool) []byte {
 	m := kmsg.MessageV1{Magic: 1, Timestamp: at.UnixMilli(), Key: []byte("old"), Value: []byte(value), Offset: 40}
 	seal := func(m *kmsg.MessageV1) []byte {

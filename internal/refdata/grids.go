@@ -37,7 +37,7 @@ type GridReport struct {
 	Others  []string      `json:"unused_files,omitempty"` // in the folder, but not used
 }
 
-// GridAccuracy is how far a result may be from the truth.
+// GridAccuracy is the expected distance of a result from the true position.
 type GridAccuracy struct {
 	Metres float64 `json:"metres"`
 	Source string  `json:"source"`
@@ -89,7 +89,7 @@ func folderFault(cfg *config.Config, err error) error {
 	if _, gone := os.Stat(folder); errors.Is(gone, fs.ErrNotExist) {
 		return err
 	}
-	fault := gridFault(cfg, folderKey, errors.Unwrap(err).Error(), "replace the file with a good copy of it, or take it out of the folder")
+	fault := gridFault(cfg, folderKey, errors.Unwrap(err).Error(), "replace the file with a good copy of it, or remove it from the folder")
 	return &config.Faults{List: []config.Fault{fault}}
 }
 
@@ -137,7 +137,7 @@ func (r *GridReport) Lines() []string {
 	for _, name := range r.Others {
 		line := "not used: " + name
 		if strings.EqualFold(filepath.Ext(name), ".tif") {
-			line += " (GeoTIFF is not read: take the .gsb file of the same grid)"
+			line += " (GeoTIFF is not supported: use the .gsb file of the same grid)"
 		}
 		out = append(out, line)
 	}

@@ -44,7 +44,7 @@ func read(file, column string) (keys map[string]struct{}, err error) {
 	return keys, nil
 }
 
-// readCSV reads RFC 4180 with a header line. Cells that are empty are no keys.
+// readCSV reads RFC 4180 with a header line. Empty cells are not keys.
 func readCSV(r io.Reader, column string) (map[string]struct{}, error) {
 	buffered := bufio.NewReader(r)
 	if mark, _ := buffered.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
@@ -61,7 +61,7 @@ func readCSV(r io.Reader, column string) (map[string]struct{}, error) {
 	case at < 0:
 		return nil, fmt.Errorf("line 1: no column %q; there are %q", column, header)
 	case slices.Contains(header[at+1:], column):
-		return nil, fmt.Errorf("line 1: the column %q is there twice", column)
+		return nil, fmt.Errorf("line 1: the column %q occurs twice", column)
 	}
 	keys := map[string]struct{}{}
 	for {

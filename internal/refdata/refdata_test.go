@@ -237,11 +237,11 @@ func TestWatch_S0_8_follows_a_topic(t *testing.T) {
 		t.Helper()
 		eventually.Until(ctx, t, what, func() (bool, string) { return cond(), "not yet" })
 	}
-	until("what was written meanwhile", func() bool { return set.Has("W3") && !set.Has("W2") })
+	until("keys that were written meanwhile", func() bool { return set.Has("W3") && !set.Has("W2") })
 	k.send(t, topic, `3={"code":"W4"}`)
 	until("a new key", func() bool { return set.Has("W4") })
 	k.send(t, topic, `3={"code":{}}`, `4={"code":"W5"}`)
-	until("the one after a record that gives no key", func() bool { return set.Has("W5") })
+	until("the one after a record without a key", func() bool { return set.Has("W5") })
 	expect.That(t, set.Has("W4"), "a record that cannot be read took a key away")
 	until("the report of it", func() bool {
 		mu.Lock()

@@ -27,7 +27,7 @@ type Reload struct {
 	Name string // of the set
 	From string // "file …" or "topic …"
 	Keys int    // of the set now
-	Err  error  // what could not be read; the set stays as it was then
+	Err  error  // the set that could not be read; it stays as it was
 }
 
 // Store holds the reference sets of one mapping.
@@ -35,7 +35,7 @@ type Store struct {
 	files  []*fileSet
 	topics []*topicSet
 
-	loading sync.Mutex // held while topics are read for the first time
+	loading sync.Mutex // locked while topics are read for the first time
 	loaded  atomic.Bool
 }
 
@@ -163,7 +163,7 @@ func stampOf(file string) (stamp, error) {
 
 // load reads the file and, if it has no fault, replaces the keys.
 func (s *fileSet) load() error {
-	// The stamp is taken first, so that a file that is written during the reading is read again.
+	// The stamp is read first, so that a file that is written during the reading is read again.
 	now, err := stampOf(s.File)
 	if err != nil {
 		return err

@@ -163,13 +163,13 @@ func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 			report(s.reload(nil))
 			logged = ""
 		}
-		if err != nil && kafka.Pause(ctx, time.Second) != nil { // the client tries again by itself; this bounds how often
+		if err != nil && kafka.Pause(ctx, time.Second) != nil { // the client tries again on its own; this bounds how often
 			return
 		}
 	}
 }
 
-// take applies fetched records, and returns what was wrong with any of them.
+// take applies fetched records, and returns the faults of any of them.
 func (s *topicSet) take(fetches kgo.Fetches) (changed bool, err error) {
 	for _, fault := range fetches.Errors() {
 		err = errors.Join(err, fmt.Errorf("%s/%d: %w", fault.Topic, fault.Partition, kafka.DeniedTopic("Read", s.Topic, fault.Err)))

@@ -70,8 +70,8 @@ func failed(err error, request string, id int) error {
 	return &Error{Code: classify.CodeSchemaUnknown, stage: classify.StageDecode, Message: answered, Err: err}
 }
 
-// refused converts the client's error about a schema of outputs. A registry that does not have it, or does not accept it, disagrees with
-// the pipeline, so no record is at fault.
+// refused converts the client's error about a schema of outputs. A registry that does not have it, or does not accept
+// it, disagrees with the pipeline, so the failure concerns no single record.
 func refused(err error, request string) error {
 	response, answered, other := sortOut(err, request, classify.StageEncode)
 	if response == nil {
@@ -88,12 +88,13 @@ func refused(err error, request string) error {
 	return &Error{Code: classify.CodeSchemaMismatch, stage: classify.StageEncode, Message: answered, Err: err}
 }
 
-// noAnswer returns the error for an answer that no schema registry sends, such as one of a proxy without its registry.
-// It is transient and no record's fault. A wrong address pauses the pipeline, and the message says why.
+// noAnswer returns the error for an answer that no schema registry sends, such as one of a proxy without its
+// registry. It is transient and concerns no single record. A wrong address pauses the pipeline, and the message says
+// why.
 func noAnswer(message string, stage classify.Stage, err error) *Error {
 	return &Error{
 		Code: classify.CodeRegistryUnavailable, stage: stage, Err: err,
-		Message: message + "; that is not what a schema registry says: check schema_registry.url, and what stands before the registry",
+		Message: message + "; that is not the answer of a schema registry: check schema_registry.url, and the proxies in front of the registry",
 	}
 }
 
@@ -102,9 +103,9 @@ func oversized(request string, stage classify.Stage, err error) *Error {
 	return &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: request + ": " + errOversize.Error(), Err: err, oversize: true}
 }
 
-// sortOut converts a failure by the taxonomy, whatever was asked. These are transient: no answer, 408, 429, 5xx, and a 404 without the
-// error_code of a registry. A certificate that is not trusted, a refused login and every other 4xx are permanent. response is nil if there
-// was no answer; answered is its text.
+// sortOut converts a failure by the taxonomy, whatever the request. These are transient: no answer, 408, 429, 5xx,
+// and a 404 without the error_code of a registry. A certificate that is not trusted, a refused login and every other
+// 4xx are permanent. response is nil if there was no answer; answered is its text.
 func sortOut(err error, request string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
 	if errors.Is(err, errOversize) {
 		return nil, "", oversized(request, stage, err)
@@ -137,15 +138,16 @@ func cut(text string) string {
 // dependency is the name by which records are deferred while the registry does not answer.
 const dependency = "schema registry"
 
-// newGuard returns the breaker of the registry, so that records spend no attempts while it does not answer (docs/decisions/0006). It opens
-// after so many failures in a row. Records whose schema is known are not stopped.
+// newGuard returns the breaker of the registry, so that records spend no attempts while it does not answer
+// (docs/decisions/0006). It opens after a number of consecutive failures. Records whose schema is cached are not
+// stopped.
 func newGuard(c config.RegistryOutage, log *slog.Logger) *breaker.Guard {
 	rule := config.Breaker{Failures: c.Failures, Among: c.Failures, Window: config.Duration(24 * time.Hour), Cooldown: c.Pause, Successes: 1}
 	return breaker.NewGuard(dependency, &rule, log.With("dependency", dependency))
 }
 
-// guarded asks the registry if the breaker allows it. An answer beyond the bound defers its record at the first time: it is the registry's
-// fault, and further attempts of the record do not help.
+// guarded sends a request to the registry if the breaker allows it. An answer beyond the limit defers its record the
+// first time: the registry is the cause, and further attempts of the record do not help.
 func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) error {
 	pass, err := c.guard.Enter()
 	if err != nil {
@@ -181,8 +183,8 @@ func recorded(ctx context.Context) (context.Context, *exchange) {
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// maxAnswer bounds a decompressed answer, and the texts that a schema refers to together, in bytes: the client reads all of it.
-// Registries store schemas in Kafka, whose records have at most 1 MiB by default.
+// maxAnswer bounds a decompressed answer, and all texts to which a schema refers, in bytes: the client reads all of
+// them. Registries store schemas in Kafka, whose records have at most 1 MiB by default.
 const maxAnswer = 4 << 20
 
 // maxAnswerHeader bounds the headers of an answer.

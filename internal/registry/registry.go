@@ -35,7 +35,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	found   map[int]answer
-	missing map[int]absence    // ids without a schema, until they are asked for again
+	missing map[int]absence    // ids without a schema, until they are requested again
 	written map[writing]issued // the schemas of outputs
 }
 
@@ -45,10 +45,10 @@ type answer struct {
 	err    error
 }
 
-// absence is the state of an id that the registry does not know, or whose answer is too large. A replica of the registry may be
-// behind by a moment, so the client asks again soon at first.
+// absence is the state of an id that the registry does not have, or whose answer is too large. A replica of the
+// registry may lag a little, so the client soon requests the id again at first.
 type absence struct {
-	until    time.Time     // when it may be asked for again
+	until    time.Time     // when it may be requested again
 	pause    time.Duration // since the last answer
 	oversize error         // nil for an unknown id
 }
@@ -56,8 +56,8 @@ type absence struct {
 // firstPause is the pause after the first answer for an unknown id. It is shorter than the shortest retry of the defaults.
 const firstPause = time.Second
 
-// Open returns the client that a pipeline file describes. It reads the secrets and the files that the file names, and asks the registry
-// nothing yet. It logs to log when the registry stops answering, and when it answers again.
+// Open returns the client that a pipeline file describes. It reads the secrets and the files that the file names, and
+// sends no request to the registry yet. It logs to log when the registry stops answering, and when it answers again.
 func Open(c config.SchemaRegistry, log *slog.Logger) (*Client, error) {
 	credentials, err := c.Credentials()
 	if err != nil {
@@ -86,7 +86,7 @@ func Open(c config.SchemaRegistry, log *slog.Logger) (*Client, error) {
 	}, nil
 }
 
-// newTransport returns the transport of a client that trusts what the file names.
+// newTransport returns the transport of a client that trusts the certificates that the file names.
 func newTransport(t config.RegistryTLS) (*http.Transport, error) {
 	transport := &http.Transport{}
 	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -156,7 +156,7 @@ func (c *Client) known(id int) (answer, bool) {
 	return answer{}, false
 }
 
-// fetch asks for a schema and stores the answer.
+// fetch requests a schema and stores the answer.
 func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
 	if known, ok := c.known(id); ok { // by another flight meanwhile
 		return known.schema, known.err
@@ -192,7 +192,7 @@ func (c *Client) miss(id int, a absence) {
 	c.missing[id] = a
 }
 
-// load asks for a schema and for those that it refers to.
+// load requests a schema and those to which it refers.
 func (c *Client) load(ctx context.Context, id int) (Schema, error) {
 	schema, err := c.client.SchemaByID(ctx, id)
 	if err != nil {
@@ -301,15 +301,15 @@ func compileJSON(text string, references []jsonschema.Reference) (Schema, error)
 	return jsonSchema{schema}, nil
 }
 
-// Text returns the value as it is.
+// Text returns the value unchanged.
 func (jsonSchema) Text(value []byte) ([]byte, error) {
 	if !json.Valid(value) {
-		return nil, errors.New("its schema is a JSON Schema, and what follows its id is no JSON")
+		return nil, errors.New("its schema is a JSON Schema, and the bytes after its id are not JSON")
 	}
 	return value, nil
 }
 
-// AppendText checks the text and appends it as it is.
+// AppendText checks the text and appends it unchanged.
 func (s jsonSchema) AppendText(dst, text []byte) ([]byte, error) {
 	if err := s.Check(text); err != nil {
 		return nil, err

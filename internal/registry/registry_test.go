@@ -195,7 +195,7 @@ func TestSchema_C4_jsonSchema(t *testing.T) {
 	var unusable *avro.SchemaError
 	expect.That(t, errors.As(err, &unusable) && requests.Load() == before, "%v after %d requests", err, requests.Load()-before)
 	_, err = c.Schema(t.Context(), 3)
-	expect.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "/etc/passwd, which is not given"), "%v", err)
+	expect.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "/etc/passwd, which was not supplied"), "%v", err)
 }
 
 // An unknown ID is requested again only after a while.
@@ -274,7 +274,7 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 	}
 }
 
-// Lookup registers nothing, and its error says what to do.
+// Lookup registers nothing, and its error suggests what to do.
 func TestLookup_registers_nothing(t *testing.T) {
 	fake, _, c := counted(t)
 	_, err := c.Lookup(t.Context(), "parcels-value", parcel)
@@ -319,7 +319,7 @@ func TestRegister_failures(t *testing.T) {
 					first = requests
 				}
 			}
-			expect.That(t, (requests > first) == c.again, "asked %d times in three attempts, %d in the first", requests, first)
+			expect.That(t, (requests > first) == c.again, "%d requests in three attempts, %d in the first", requests, first)
 		})
 	}
 }
@@ -339,8 +339,8 @@ func bomb(t *testing.T, n int) []byte {
 	return slices.Concat(member([]byte(`{"schema":"`)), blanks, member([]byte(`"}`)))
 }
 
-// S4-5: an answer that decompresses to more than the maximum is an outage, whatever its status. It defers its record at
-// once, and does not prevent requests for other schemas. It is not read to its end: here it has none.
+// S4-5: an answer that decompresses to more than the maximum is an outage, whatever its status. It defers its record
+// at once, and does not prevent requests for other schemas. It is not read to its end: in this test it never ends.
 func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 	packed := bomb(t, 2*maxAnswer>>20)
 	for _, status := range []int{200, 404, 422, 500} {
@@ -399,8 +399,8 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// An outage is not a data error: after a few requests without an answer, records are deferred, and the registry is only
-// probed. Cached schemas are still used, and the first answer ends the hold.
+// An outage is not a data error: after a few requests without an answer, records are deferred, and the registry is
+// only probed. Cached schemas are still used, and the first answer releases the records.
 func TestSchemaByID_anOutageDefersRecords(t *testing.T) {
 	var requests atomic.Int64
 	var down atomic.Bool
@@ -431,13 +431,13 @@ func TestSchemaByID_anOutageDefersRecords(t *testing.T) {
 		expect.That(t, errors.As(err, &deferred) && deferred.Dependency != "" && time.Until(deferred.RetryAt) > 0, "got %v", err)
 	}
 	_, err := c.SchemaByID(t.Context(), 1)
-	expect.That(t, err == nil && requests.Load() == before, "a schema that is known: %v; asked %d times in the outage", err, requests.Load()-before)
+	expect.That(t, err == nil && requests.Load() == before, "a cached schema: %v; %d requests in the outage", err, requests.Load()-before)
 	var log strings.Builder
 	again := logging(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: 1, Pause: config.Duration(time.Millisecond)}}, &log)
 	_, err = again.SchemaByID(t.Context(), 7)
 	expect.That(t, errors.As(err, &deferred), "got %v", err)
 	down.Store(false)
-	eventually.Until(t.Context(), t, "the end of the hold after the first answer", func() (bool, string) {
+	eventually.Until(t.Context(), t, "the end of the deferral after the first answer", func() (bool, string) {
 		_, err := again.SchemaByID(t.Context(), 7)
 		return err == nil, fmt.Sprint(err)
 	})

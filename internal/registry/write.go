@@ -26,7 +26,7 @@ type issued struct {
 	until  time.Time // of an error; an id stays
 }
 
-// passes reports whether the registry did not answer, so that it must be asked again.
+// passes reports whether the registry did not answer, so that the request must be repeated.
 func (i issued) passes() bool {
 	_, deferred := errors.AsType[*retrytopics.UnavailableError](i.err)
 	failure, is := errors.AsType[*Error](i.err)
@@ -76,7 +76,7 @@ func (c *Client) knownID(w writing) (issued, bool) {
 	return known, ok && (known.err == nil || time.Now().Before(known.until))
 }
 
-// askID asks for the id and stores the answer, if there is one.
+// askID requests the id and stores the answer, if there is one.
 func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	schema := sr.Schema{Schema: w.text, Type: sr.TypeAvro}
 	ask, what := c.client.LookupSchema, "look up a schema under "

@@ -167,5 +167,5 @@ func TestStateDir_C4_refuses(t *testing.T) {
 	other := w.service()
 	other.store.Directory, other.store.Topics.DLQ = whole, "orders.DLT"
 	err := other.OpenState(w.ctx())
-	must.That(t, err != nil && strings.Contains(err.Error(), "holds the state of DLQ payments.DLT"), "%v", err)
+	must.That(t, err != nil && strings.Contains(err.Error(), "contains the state of DLQ payments.DLT"), "%v", err)
 }

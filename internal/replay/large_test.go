@@ -102,12 +102,12 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	want := map[string]string{
 		"bomb":        "too large to index: it has 1048",
 		"too large":   "its value has 9437315 bytes, and the pipeline accepts at most 8388608: raise source.max_record_bytes and make a new plan, or write the value to a file with replayer show too large --out FILE",
-		"another":     "another record lies at features/1/0 now: its SHA-256 differs",
+		"another":     "another record is at features/1/0 now: its SHA-256 differs",
 		"other topic": "its record is a pointer into topic secrets, but this pipeline reads features",
 		"batch":       "its value is unknown: it is at features/1/2, in a batch that could not be decompressed",
 		"gone":        "the payload is gone: retention took features/2/0 (the log starts at offset 1)",
 		"a":           "too large to index: its 23 headers take 34604",
-		"b":           "its 1 headers take 34603056 bytes in memory, more than 33554432: put back, it would lose headers of its producer",
+		"b":           "its 1 headers take 34603056 bytes in memory, more than 33554432: a replay would lose headers of its producer",
 	}
 	for _, l := range w.letters(p) {
 		expect.That(t, l.Do == plan.Leave && want[l.ID] != "" && strings.HasPrefix(l.Why, want[l.ID]), "%s: %s %q, want %q", l.ID, l.Do, l.Why, want[l.ID])

@@ -229,7 +229,7 @@ func play(t testing.TB, sys System, text string) Report {
 	return must.Get(Run(t.Context(), sys, s))(t)
 }
 
-// the scenarios are small, and together use every feature of the format
+// scenarios are small, and together use every feature of the format.
 func scenarios() map[string]struct{ pipeline, text, policy string } {
 	return map[string]struct{ pipeline, text, policy string }{
 		"full jitter":                     {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},

@@ -37,7 +37,7 @@ type Dir struct {
 
 	mu      sync.Mutex
 	decided int64 // end of the last decided line that was read
-	read    int64 // end of the last whole line that was read
+	read    int64 // end of the last complete line that was read
 	pending *Batch
 }
 
@@ -101,14 +101,14 @@ func (d *Dir) claim() error {
 	case !errors.Is(err, errEnough):
 		return err
 	case found.Cluster != d.owner.Cluster || found.DLQ != d.owner.DLQ:
-		return fmt.Errorf("%w: %s holds the state of DLQ %s on cluster %s; this is DLQ %s on cluster %s: name another directory",
+		return fmt.Errorf("%w: %s contains the state of DLQ %s on cluster %s; this is DLQ %s on cluster %s: name another directory",
 			ErrState, d.path, found.DLQ, found.Cluster, d.owner.DLQ, d.owner.Cluster)
 	}
 	d.owner.ID = found.ID
 	return nil
 }
 
-// Missing reports whether the directory holds no journal yet.
+// Missing reports whether the directory has no journal yet.
 func (d *Dir) Missing() bool { return d.missing }
 
 // Path returns the absolute path of the directory.
@@ -121,7 +121,7 @@ func (d *Dir) ID() string { return d.owner.ID }
 // Create creates the directory with an empty journal.
 func (d *Dir) Create() error {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
-		return fmt.Errorf("%w: cannot be made: %w", ErrState, err)
+		return fmt.Errorf("%w: cannot be created: %w", ErrState, err)
 	}
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -139,7 +139,7 @@ func (d *Dir) Create() error {
 
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
-// replace writes a file atomically: readers find the whole new file or the old one.
+// replace writes a file atomically: readers find the complete new file or the old one.
 func (d *Dir) replace(name string, text []byte) (err error) {
 	next := d.file(name + ".next")
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // #nosec G304 -- the operator's directory
@@ -171,5 +171,5 @@ func (d *Dir) unwritten(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s cannot be written: %w. Free space or give the permission, and run the command again", ErrState, d.path, err)
+	return fmt.Errorf("%w: %s cannot be written: %w. Free space or grant the permission, and run the command again", ErrState, d.path, err)
 }

@@ -64,8 +64,8 @@ func parseLine(text []byte) (l line, ok bool) {
 // errEnough stops [Dir.each] early.
 var errEnough = errors.New("enough")
 
-// each calls fn for every line, starting with the line that contains from. It skips an incomplete or damaged line at the
-// end, which a crash can leave. It returns an error if a damaged line comes before a whole one.
+// each calls fn for every line, starting with the line that contains from. It skips an incomplete or damaged line at
+// the end, which a crash can leave. It returns an error if a damaged line comes before a complete one.
 func (d *Dir) each(from int64, fn func(line) error) error {
 	f, err := os.Open(d.file(journalFile))
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Dir) each(from int64, fn func(line) error) error {
 	for in := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62), 1<<20); ; {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // the remaining bytes are not a whole line
+			return nil // the remaining bytes are not a complete line
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrState, err)
@@ -118,6 +118,6 @@ func lineStart(f io.ReaderAt, at int64) (int64, error) {
 }
 
 func (d *Dir) corrupt(at int64) error {
-	return fmt.Errorf("%w: %s is damaged at byte %d: nothing is changed by it. Restore the file from a backup; without one, look with read_committed which dead letters went back, discard them in a new directory, and go on there",
+	return fmt.Errorf("%w: %s is damaged at byte %d: it was not changed. Restore the file from a backup; without one, find out with read_committed which dead letters went back, discard them in a new directory, and continue there",
 		ErrState, d.file(journalFile), at)
 }

@@ -8,5 +8,5 @@ import (
 )
 
 func tryLock(*os.File) (bool, error) {
-	return false, fmt.Errorf("%w: this system has no file locks that this program knows", ErrState)
+	return false, fmt.Errorf("%w: this program does not support the file locks of this system", ErrState)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Batch holds the changes of one transaction.
+// Batch has the changes of one transaction.
 type Batch struct {
 	Records []Record `json:"records"` // records of the status topic and the audit topic
 

@@ -28,7 +28,7 @@ const (
 	lockLimit = 15 * time.Second // longer than a transaction may take; a fenced writer has noticed by then
 )
 
-// sizeKey is the key in control.json that holds the size of the journal.
+// sizeKey is the key in control.json of the size of the journal.
 const sizeKey = "journal"
 
 // Lock waits until no other process writes, and opens the journal for writing. The caller must close the writer.
@@ -156,7 +156,7 @@ func (d *Dir) control() (map[string]json.RawMessage, error) {
 		err = json.Unmarshal(text, &values)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s cannot be read: %w. It holds who is at work and the list of replays: delete it if no replayer is at work", ErrState, d.file(controlFile), err)
+		return nil, fmt.Errorf("%w: %s cannot be read: %w. It contains the lease and the list of replays: delete it if no replayer is running", ErrState, d.file(controlFile), err)
 	}
 	return values, nil
 }

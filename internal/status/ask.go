@@ -77,11 +77,11 @@ func Ask(ctx context.Context, address, pipeline string) Instance {
 	return i
 }
 
-// notOf returns why the answer is not that of an instance of the pipeline; "" if it is.
+// notOf returns the reason why the answer is not that of an instance of the pipeline; "" if it is.
 func notOf(pipeline string, build []*dto.Metric) string {
 	const ask = "; name the instances of this one with --metrics"
 	if len(build) == 0 {
-		return "is no instance of a pipeline: it has no " + metricBuild + ask
+		return "is not an instance of a pipeline: it has no " + metricBuild + ask
 	}
 	if found := label(build[0], "pipeline"); found != pipeline {
 		return fmt.Sprintf("is an instance of the pipeline %s, not of %s%s", found, pipeline, ask)

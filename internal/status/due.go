@@ -24,9 +24,10 @@ const (
 	firstOffsets = 4
 )
 
-// Times reads the first waiting record of each partition: when the first record of each retry topic is due, and since when the oldest record
-// of the source waits. All records of a retry topic wait equally long, so the first one is the earliest of its partition. A record without
-// a due time is ignored. A caller that shows these times often should keep them for some seconds.
+// Times reads the first waiting record of each partition: when the first record of each retry topic is due, and since
+// when the oldest record of the source has waited. All records of a retry topic wait equally long, so the first one
+// is the earliest of its partition. A record without a due time is ignored. A caller that shows these times often
+// should keep them for some seconds.
 func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 	var mu sync.Mutex
 	reads, bounded := errgroup.WithContext(ctx)

@@ -23,8 +23,9 @@ type Counter interface {
 	Read(ctx context.Context) (deadletters.Count, error)
 }
 
-// Gather returns the report. view is the state of the control topic; metrics are the addresses, host:port, of the instances to ask. An
-// instance that does not answer, and dead letters that cannot be counted, are part of the report and no error.
+// Gather returns the report. view is the state of the control topic; metrics are the addresses, host:port, of the
+// instances to ask. An instance that does not answer, and dead letters that cannot be counted, are part of the report
+// and not an error.
 func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View, metrics []string, letters Counter) (Report, error) {
 	flow, err := GatherFlow(ctx, cfg, admin, view)
 	if err != nil {
@@ -37,7 +38,7 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 	return r, nil
 }
 
-// GatherFlow asks the brokers how records move. view is the state of the control topic.
+// GatherFlow reads from the brokers how records move. view is the state of the control topic.
 func GatherFlow(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View) (Flow, error) {
 	f := Flow{Pipeline: cfg.Pipeline.ID, State: orderOf(view.Pipeline), Batches: []Batch{}}
 	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {

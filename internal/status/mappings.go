@@ -21,7 +21,8 @@ func CompareMappings(own string, group kadm.DescribedGroup) MappingComparison {
 	return MappingComparison{Own: own, Members: membersOf(group, "")}
 }
 
-// Differs reports whether an instance is known to run another mapping. The mapping of an instance that announces none is not known.
+// Differs reports whether an instance is known to run another mapping. The mapping of an instance that announces none
+// is unknown.
 func (c MappingComparison) Differs() bool {
 	return slices.ContainsFunc(c.Members, func(m Member) bool { return m.Mapping != "" && m.Mapping != c.Own })
 }
@@ -134,7 +135,8 @@ func (a Announcement) Encode() ([]byte, error) {
 	return json.Marshal(announcementJSON{announcementVersion, a.Mapping, software})
 }
 
-// ReadAnnouncement decodes user data. Any client can join a group with any user data, so whatever is not an announcement is unknown.
+// ReadAnnouncement decodes user data. Any client can join a group with any user data, so anything else than an
+// announcement is unknown.
 func ReadAnnouncement(data []byte) Announcement {
 	var w announcementJSON
 	if len(data) == 0 || len(data) > maxAnnouncement || json.Unmarshal(data, &w) != nil || w.Version < 1 || !mappingFingerprint.MatchString(w.Mapping) {

@@ -153,12 +153,12 @@ func ofPipeline(id string) string {
 	return fmt.Sprintf("# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=%q,version=\"v1\"} 1\n", id)
 }
 
-// The answer at an instance's address may come from another pipeline. It says nothing about this one.
+// The answer at an instance's address may come from another pipeline. It contains nothing about this one.
 func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 	cfg, admin := newBroker(t)
 	for name, c := range map[string]struct{ metrics, says string }{
 		"another pipeline": {ofPipeline("sensors") + "# TYPE switchback_pipeline_paused gauge\nswitchback_pipeline_paused 1\n", "is an instance of the pipeline sensors, not of parcels"},
-		"other software":   {"# TYPE node_load1 gauge\nnode_load1 1\n", "is no instance of a pipeline"},
+		"other software":   {"# TYPE node_load1 gauge\nnode_load1 1\n", "is not an instance of a pipeline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.metrics) }))
@@ -183,7 +183,7 @@ func TestAnnouncement_S4_8_isReadAsItWasWritten(t *testing.T) {
 	got := status.ReadAnnouncement(data)
 	expect.That(t, got == want, "%+v", got)
 	_, err := (status.Announcement{Mapping: "none"}).Encode()
-	expect.That(t, err != nil, "a text that is no fingerprint is announced")
+	expect.That(t, err != nil, "a text that is not a fingerprint is announced")
 	later := strings.Replace(string(data), `"version":1`, `"version":2,"more":true`, 1)
 	got = status.ReadAnnouncement([]byte(later))
 	expect.That(t, got == want, "of a later version: %+v", got)
@@ -291,7 +291,7 @@ func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 			t.Errorf("rates %+v, want 5 a second over the gap", seen[2].Rates)
 		}
 		err = status.Watch(t.Context(), time.Second, func(context.Context) (status.Report, error) { return status.Report{}, away }, nil)
-		expect.That(t, errors.Is(err, away), "a first look without brokers: %v", err)
+		expect.That(t, errors.Is(err, away), "a first request without brokers: %v", err)
 	})
 }
 

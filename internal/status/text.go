@@ -43,7 +43,7 @@ func (r Report) Text(out io.Writer) error {
 		note := ""
 		switch {
 		case t.Unread:
-			note = "\tnamed like a former tier, and nothing of it is consumed: perhaps another pipeline's"
+			note = "\tnamed like a former tier, and the group has consumed nothing from it: perhaps another pipeline's"
 		case t.Former:
 			note = "\tformer tier, is drained"
 		}

@@ -138,7 +138,7 @@ func (m *Metrics) observeParts(e *retrytopics.Event) {
 	}
 }
 
-// Deadline exports the time by which a bounded run must be done.
+// Deadline exports the time at which a bounded run must be done.
 func (m *Metrics) Deadline(at time.Time) {
 	m.deadline.WithLabelValues().Set(float64(at.UnixMilli()) / float64(time.Second/time.Millisecond))
 }

@@ -33,7 +33,7 @@ func PathFault(path string) string {
 // plainFault checks a path without decoding it.
 func plainFault(path string) string {
 	if strings.ContainsFunc(path, unicode.IsControl) {
-		return "holds a control character"
+		return "contains a control character"
 	}
 	for _, segment := range strings.FieldsFunc(path, isSeparator) {
 		if isDots(segment) {
@@ -73,8 +73,8 @@ func decode(path string) string {
 	return overlong().Replace(b.String())
 }
 
-// escaped returns the decoded text of an escape at the start of text, and the number of bytes of the escape. It knows
-// %2F, and %u002F, which browsers and IIS accept. n is 0 if text does not start with an escape.
+// escaped returns the decoded text of an escape at the start of text, and the number of bytes of the escape. It
+// supports %2F, and %u002F, which browsers and IIS accept. n is 0 if text does not start with an escape.
 func escaped(text string) (decoded string, n int) {
 	if strings.HasPrefix(text, "%u") || strings.HasPrefix(text, "%U") {
 		if len(text) < 6 {

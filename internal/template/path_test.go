@@ -45,7 +45,7 @@ func TestPathFault_S1_9_refusesWhatLeadsElsewhere(t *testing.T) {
 		"%u of IIS":                 "%u002e%u002e%u002fadmin",
 		"%u full width":             "%uff0e%uff0e/admin",
 		"encoded without end":       "%" + strings.Repeat("25", 30) + "41",
-		"a dot segment far inside":  strings.Repeat("a/", 500) + "../" + strings.Repeat("b/", 500),
+		"a dot segment deep inside": strings.Repeat("a/", 500) + "../" + strings.Repeat("b/", 500),
 		"dots after encoded blanks": "%20..%20/admin",
 	} {
 		expect.That(t, PathFault("/items/"+url.PathEscape(value)+"/public") != "", "%s: %q passes", name, value)

@@ -62,7 +62,7 @@ func ParseURL(text string) ([]Part, *Error) {
 			continue
 		}
 		if _, behind, ok := strings.Cut(plain, "://"); !ok || !strings.ContainsAny(behind, "/?") {
-			return nil, &Error{quote(p.Name) + " stands in the host of the URL", "use braces in the path or the query only"}
+			return nil, &Error{quote(p.Name) + " is in the host of the URL", "use braces in the path or the query only"}
 		}
 		parts[i].Query = strings.Contains(plain, "?")
 		plain += "x"

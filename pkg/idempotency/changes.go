@@ -42,7 +42,7 @@ var (
 	ErrBrokenLedger = errors.New("broken ledger record")
 )
 
-// Change is one key's entry in a packed record: what took effect for it.
+// Change is one key's entry in a packed record: the event that took effect for it.
 type Change struct {
 	Key     KeyHash
 	Applied Applied
@@ -69,9 +69,9 @@ func AppendChanges(dst []byte, changes []Change) []byte {
 	return dst
 }
 
-// Restore applies every change of a packed record in order. Restore records in the order in which they were written. It
-// removes what has left the window meanwhile, so a topic that holds more than the window takes no more memory. After an
-// error nothing of the record was applied. The error wraps [ErrNewerLedger] or [ErrBrokenLedger].
+// Restore applies every change of a packed record in order. Restore records in the order in which they were written.
+// It removes changes that have left the window meanwhile, so a topic with more than the window takes no more memory.
+// After an error no change of the record was applied. The error wraps [ErrNewerLedger] or [ErrBrokenLedger].
 func (l *Ledger) Restore(value []byte, now time.Time) error {
 	check, err := openChanges(value)
 	if err != nil {
@@ -98,8 +98,8 @@ func (l *Ledger) Restore(value []byte, now time.Time) error {
 }
 
 // ReadChanges returns the changes of a packed record in their order. An error wraps [ErrNewerLedger] or
-// [ErrBrokenLedger]. To know what took effect last for many keys, restore a [Ledger]; ReadChanges is for callers who
-// look for a few.
+// [ErrBrokenLedger]. To find the last effective events of many keys, restore a [Ledger]; ReadChanges is for callers
+// that look for a few.
 func ReadChanges(value []byte) ([]Change, error) {
 	r, err := openChanges(value)
 	if err != nil {

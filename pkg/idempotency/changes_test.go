@@ -43,7 +43,7 @@ func readChanges(value []byte) (changes []Change, err error) {
 	return changes, err
 }
 
-// sameAs fails if the ledger does not hold exactly the last change of each key.
+// sameAs fails if the ledger does not have exactly the last change of each key.
 func sameAs(t *testing.T, l *Ledger, changes []Change) {
 	t.Helper()
 	want := map[KeyHash]Applied{}
@@ -80,7 +80,7 @@ func TestAppendChanges_round_trip(t *testing.T) {
 	for n := range 60 {
 		changes := randomChanges(rand.New(rand.NewPCG(uint64(n), 3)), n)
 		value := AppendChanges([]byte("before"), changes)
-		must.That(t, bytes.HasPrefix(value, []byte("before")), "what dst held is gone")
+		must.That(t, bytes.HasPrefix(value, []byte("before")), "the former content of dst is lost")
 		value = value[len("before"):]
 		limit := (n + 1) * MaxChangeSize
 		must.That(t, len(value) <= limit, "%d changes take %d bytes, at most %d", n, len(value), limit)
@@ -176,7 +176,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		changes := must.Get(readChanges(value))(t)
-		must.That(t, slices.Equal(direct, changes), "read as %v, the second reader says %v", direct, changes)
+		must.That(t, slices.Equal(direct, changes), "read as %v, by the second reader as %v", direct, changes)
 		sameAs(t, l, changes)
 		again := AppendChanges(nil, changes)
 		must.That(t, bytes.Equal(again, value), "%x comes back as %x", value, again)

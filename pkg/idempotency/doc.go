@@ -1,5 +1,5 @@
 // Package idempotency identifies content by its hash and remembers it, so that a record that is delivered, replayed or
-// sent again can be recognized: a ledger holds what took effect last for each key.
+// sent again can be recognized: a ledger has the last effective event of each key.
 //
 // Two contents are equal if their hashes are equal ([Of]). The caller chooses the bytes: a canonical form, such as
 // transform.AppendCanonical, or the original ones.

@@ -65,9 +65,9 @@ func Parse(text string) (Hash, error) {
 	return h, nil
 }
 
-// nibbles holds the value of each lower-case hexadecimal digit, and 0xff for every other byte. encoding/hex would also
-// accept upper case, and needs a copy of the text. Every event that takes effect is parsed here, so the loop above has
-// no branches.
+// nibbles has the value of each lower-case hexadecimal digit, and 0xff for every other byte. encoding/hex would also
+// accept upper case, and needs a copy of the text. Every event that takes effect is parsed here, so the loop above
+// has no branches.
 const nibbles = x16 + x16 + x16 + "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09" + x6 +
 	x16 + x16 + x1 + "\x0a\x0b\x0c\x0d\x0e\x0f" + x8 + x1 + x16 +
 	x16 + x16 + x16 + x16 + x16 + x16 + x16 + x16

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Applied is what took effect last for a key.
+// Applied is the last effective event of a key.
 type Applied struct {
 	Content [8]byte   // first bytes of the content's SHA-256, see [ContentOf]
 	Version int64     // the event's version; 0 where versions are source offsets
@@ -71,12 +71,12 @@ func ContentOf(hash string) (content [8]byte, ok bool) {
 // so that the table shrinks while it is used.
 const sweepSteps = 2
 
-// Ledger remembers what took effect last for each key (S2-4), within a window of time and up to a number of keys. From
-// 10,000 keys on, a key takes at most 64 bytes at every size, while the ledger grows and while it shrinks.
+// Ledger remembers the last effective event of each key (S2-4), within a window of time and up to a number of keys.
+// From 10,000 keys on, a key takes at most 64 bytes at every size, while the ledger grows and while it shrinks.
 //
-// A Ledger has no clock and no goroutine: its time is the latest now given to [Ledger.Last] or [Ledger.Restore]. A key
-// that has left the window is absent immediately; the next calls free its memory, a few keys each. No call does work
-// proportional to the number of keys.
+// A Ledger has no clock and no goroutine: its time is the latest now given to [Ledger.Last] or [Ledger.Restore]. A
+// key that has left the window is absent immediately; the next calls free its memory, a few keys each. No call does
+// work proportional to the number of keys.
 //
 // A Ledger is not safe for concurrent use, not even Last, which also frees memory. [NewLedger] creates one.
 type Ledger struct {
@@ -86,14 +86,14 @@ type Ledger struct {
 	entries entries
 	newest  uint32 // the keys in the order of their last Note, as a doubly linked list
 	oldest  uint32
-	cutoff  int64 // Unix second: what took effect before it is older than the window
+	cutoff  int64 // Unix second: events that took effect before it are older than the window
 	hand    int   // the next place where sweep looks for expired keys out of order
 }
 
-// NewLedger returns an empty ledger. What took effect longer than window ago is absent; a window of zero or less sets no
-// age limit. It keeps at most maxKeys keys, those with the latest [Ledger.Note]: exactly, a new key replaces the one
-// whose last Note is the oldest. Zero or less sets no limit but the table's own, 2^32-2 keys (2^31-1 where an int has 32
-// bits).
+// NewLedger returns an empty ledger. Events older than the window are absent; a window of zero or less sets no age
+// limit. It keeps at most maxKeys keys, those with the latest [Ledger.Note]: exactly, a new key replaces the one
+// whose last Note is the oldest. Zero or less sets no limit but the table's own, 2^32-2 keys (2^31-1 where an int has
+// 32 bits).
 func NewLedger(window time.Duration, maxKeys int) *Ledger {
 	if maxKeys <= 0 || maxKeys > maxPlaces {
 		maxKeys = maxPlaces
@@ -104,9 +104,9 @@ func NewLedger(window time.Duration, maxKeys int) *Ledger {
 	}
 }
 
-// Last returns what took effect last for the key. It returns false if the key is unknown or its entry is older than the
-// window: a.At is before now minus the window. An At after now is within the window, so that small clock differences
-// between owners of a partition lose nothing.
+// Last returns the last effective event of the key. It returns false if the key is unknown or its entry is older than
+// the window: a.At is before now minus the window. An At after now is within the window, so that small clock
+// differences between owners of a partition lose nothing.
 func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
 	l.cutoff = l.cutoffAt(now)
 	l.sweep()
@@ -149,7 +149,7 @@ func (l *Ledger) Note(k KeyHash, a Applied) (pushedOut KeyHash, full bool) {
 	return pushedOut, full
 }
 
-// Forget makes the key unknown, for a caller who reverts a Note.
+// Forget removes the key, for a caller who reverts a Note.
 func (l *Ledger) Forget(k KeyHash) {
 	if at := l.find(&k); at != none {
 		l.remove(at)
@@ -159,7 +159,7 @@ func (l *Ledger) Forget(k KeyHash) {
 // Len returns the number of keys in memory, including those that have left the window and are not removed yet.
 func (l *Ledger) Len() int { return l.entries.n }
 
-// Bytes returns the memory that the ledger holds, in bytes.
+// Bytes returns the memory of the ledger, in bytes.
 func (l *Ledger) Bytes() int {
 	return int(unsafe.Sizeof(*l)) + l.entries.bytes()
 }
@@ -176,8 +176,8 @@ func (l *Ledger) cutoffAt(now time.Time) int64 {
 	return begin.Unix()
 }
 
-// seconds returns the time as the table and the packed records hold it. A time out of their range becomes the nearest
-// end of the range.
+// seconds returns the time in the form of the table and the packed records. A time out of their range becomes the
+// nearest end of the range.
 func seconds(at time.Time) uint32 {
 	return uint32(min(max(at.Unix(), 0), math.MaxUint32)) //nolint:gosec // bounded in this line
 }

@@ -28,8 +28,8 @@ const chunkEntries = 146
 
 type chunk [chunkEntries]entry
 
-// entries holds the entries without holes, at the places 0 to n-1. It grows and shrinks by a chunk and never copies an
-// entry.
+// entries stores the entries without holes, at the places 0 to n-1. It grows and shrinks by a chunk and never copies
+// an entry.
 type entries struct {
 	chunks []*chunk
 	n      int

@@ -123,7 +123,7 @@ func TestLedger_sweeps_behind_a_time_out_of_order(t *testing.T) {
 	checkLedger(t, l)
 }
 
-// checkLedger checks that the list, the table and the entries hold the same keys.
+// checkLedger checks that the list, the table and the entries have the same keys.
 func checkLedger(t *testing.T, l *Ledger) {
 	t.Helper()
 	before, count := uint32(none), 0
@@ -191,7 +191,7 @@ func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
 		l.Last(keyOf(0), later.Add(2*time.Hour))
 	}
 	checkLedger(t, l)
-	expect.That(t, l.Bytes() <= 64*1024, "an empty ledger holds %d bytes", l.Bytes())
+	expect.That(t, l.Bytes() <= 64*1024, "an empty ledger takes %d bytes", l.Bytes())
 	t.Logf("worst bytes per key: %.2f growing, %.2f shrinking", worstUp, worstDown)
 }
 
@@ -236,9 +236,9 @@ func (m *model) must(k KeyHash, now time.Time) (must, may bool) {
 	return inNumber && !m.left[k], true
 }
 
-// A ledger and its model get the same calls. They agree exactly while the clock only moves forward. If the clock jumps,
-// a key may have been swept at a time later than the present one, and a key beyond the limit may still be known because
-// a swept key left room. Whatever the ledger knows is right.
+// A ledger and its model get the same calls. They agree exactly while the clock only moves forward. If the clock
+// jumps, a key may have been swept at a time later than the present one, and a key beyond the limit may still be
+// known because a swept key left room. Whatever the ledger has is correct.
 func TestLedger_as_its_model(t *testing.T) {
 	for _, c := range []struct {
 		name          string

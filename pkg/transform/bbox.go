@@ -65,7 +65,7 @@ func (g *gating) bbox() error {
 	if computed := boxOf(g.geometry, across, len(given) == 6); computed == nil || near(given, computed) {
 		return nil
 	}
-	return g.refuseBox("the bbox is not that of the geometry", "leave it out, or set geometry.bbox: compute")
+	return g.refuseBox("the bbox does not match the geometry", "leave it out, or set geometry.bbox: compute")
 }
 
 // near compares two boxes within bboxSlack.
@@ -143,8 +143,8 @@ func (t *Transformer) boxAround(sides orb.LineString, middle int) (low, high orb
 // curved in another.
 const boxSteps = 20
 
-// mapLoneBBox sets the bbox of a target feature without a geometry. It transforms the box, which is all that tells where
-// the feature is.
+// mapLoneBBox sets the bbox of a target feature without a geometry. It transforms the box, which is the only
+// information about the feature's place.
 func (t *Transformer) mapLoneBBox(f, out *Feature, source *crs.CRS) error {
 	if policy := t.config.Geometry.BBox; policy == BBoxDrop || policy == BBoxCompute {
 		out.BBox = nil

@@ -31,7 +31,7 @@ type Config struct {
 	// Unmapped decides about properties that no field reads, and about foreign members of the feature. Defaults to keep.
 	Unmapped Unmapped `yaml:"unmapped,omitempty" jsonschema:"enum=drop,enum=keep" jsonschema_description:"What becomes of properties that no field reads"`
 
-	// Geometry holds the gates that a geometry has to pass.
+	// Geometry has the gates that a geometry has to pass.
 	Geometry GeometryRules `yaml:"geometry,omitempty" jsonschema_description:"The gates that a geometry has to pass"`
 
 	// Limits bound the content of one record.

@@ -9,19 +9,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// Fault is one thing that is wrong with a [Config].
+// Fault is one fault of a [Config].
 type Fault struct {
 	// Path is the place in the YAML of the mapping, such as "fields[2].type".
 	Path string
 
-	// Message tells what is wrong, Fix what to do.
+	// Message describes the fault, Fix how to correct it.
 	Message, Fix string
 }
 
 // String returns the fault in one line.
 func (f Fault) String() string { return f.Path + ": " + f.Message + "; " + f.Fix }
 
-// ConfigError lists everything that is wrong with a [Config].
+// ConfigError lists every fault of a [Config].
 type ConfigError struct {
 	Faults []Fault
 }

@@ -8,12 +8,13 @@ package transform
 // If a step fails, on_error decides about the field.
 type Field struct {
 	// From is the property to read: its exact name, or a dotted path into nested objects ("owner.address.city",
-	// "tags.0"). An exact name takes precedence, so a name that contains dots can be read as it is. Defaults to To.
+	// "tags.0"). An exact name takes precedence, so a name that contains dots can be read unchanged. Defaults to To.
 	From string `yaml:"from,omitempty" jsonschema_description:"Source property: a name or a dotted path; the same as to when it is absent"`
 
-	// Expr computes the value instead of reading it. It is an expression of expr-lang/expr over id, properties, geometry
-	// (type, positions, bbox) and target, which holds the fields that earlier rules wrote. It has no I/O and no clock,
-	// and its size, memory and loops are bounded: see the section on expressions in the package documentation.
+	// Expr computes the value instead of reading it. It is an expression of expr-lang/expr over id, properties,
+	// geometry (type, positions, bbox) and target, which has the fields that earlier rules wrote. It has no I/O and
+	// no clock, and its size, memory and loops are bounded: see the section on expressions in the package
+	// documentation.
 	Expr string `yaml:"expr,omitempty" jsonschema:"maxLength=4096" jsonschema_description:"Expression that computes the value, instead of from"`
 
 	// To is the property to write. Mandatory.
@@ -90,8 +91,9 @@ type FieldReference struct {
 	// Set is the name of the set. Mandatory.
 	Set string `yaml:"set" jsonschema:"required" jsonschema_description:"Name of the reference set"`
 
-	// Mandatory refuses a feature whose value is empty or not a key of the set, whatever on_error says. Without it, such
-	// a value cannot be used and on_error decides. A field that is missing or null refers to nothing: see required.
+	// Mandatory refuses a feature whose value is empty or not a key of the set, whatever the value of on_error.
+	// Without it, such a value cannot be used and on_error decides. A field that is missing or null refers to
+	// nothing: see required.
 	Mandatory bool `yaml:"mandatory,omitempty" jsonschema_description:"Refuses the feature whatever on_error says"`
 }
 
@@ -110,8 +112,8 @@ type IDRule struct {
 	Hash bool `yaml:"hash,omitempty" jsonschema_description:"Appends a hash of the source attributes"`
 }
 
-// UnmarshalYAML decodes a rule. It exists for one word: in YAML, `on_error: null` is not a string but the null value. A
-// decoder treats that as an absent key, and the field would reject a value that its author wants to write as null.
+// UnmarshalYAML decodes a rule. It exists for one word: in YAML, `on_error: null` is not a string but the null value.
+// A decoder treats that as an absent key, and the field would reject a value although its author wrote null.
 func (f *Field) UnmarshalYAML(unmarshal func(any) error) error {
 	type plain Field
 	if err := unmarshal((*plain)(f)); err != nil {

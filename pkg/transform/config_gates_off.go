@@ -1,10 +1,10 @@
 package transform
 
-// GateOff is a gate of a geometry that lets everything pass silently.
+// GateOff is a gate of a geometry that accepts everything silently.
 type GateOff struct {
 	Key    string // below transform, such as "geometry.simplicity"
 	Word   string // the word in the config, "" if there is none
-	Passes string // what passes
+	Passes string // the accepted geometries
 }
 
 // GatesOff lists the gates of a geometry that are off, in the order in which they run.
@@ -26,6 +26,6 @@ func (c Config) GatesOff() []GateOff {
 	add(g.Antimeridian == AntimeridianIgnore, "antimeridian", string(g.Antimeridian), "geometries in degrees that cross the 180th meridian, judged as if they did not")
 	add(g.Simplicity == Accept, "simplicity", string(g.Simplicity), "lines that meet themselves, and points that repeat")
 	add(g.Validity == ValidityRepair && g.MaxAreaChange == nil, "max_area_change", "", "repairs that change the area by any share")
-	add(g.BBox != BBoxCheck, "bbox", string(g.BBox), "a bbox that is not that of the geometry")
+	add(g.BBox != BBoxCheck, "bbox", string(g.BBox), "a bbox that does not match the geometry")
 	return off
 }

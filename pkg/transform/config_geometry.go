@@ -36,8 +36,9 @@ type GeometryRules struct {
 	// bound.
 	MaxAreaChange *float64 `yaml:"max_area_change,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"By how much a repair may change the area, relative to the larger one"`
 
-	// Simplicity decides about a line that crosses or touches itself, and about a MultiPoint with a position twice (OGC
-	// 06-103r4, section 6.1.2.3). Valid polygons are simple. Defaults to accept, because a loop in a road is no fault.
+	// Simplicity decides about a line that crosses or touches itself, and about a MultiPoint with a position twice
+	// (OGC 06-103r4, section 6.1.2.3). Valid polygons are simple. Defaults to accept, because a loop in a road is
+	// valid.
 	Simplicity Acceptance `yaml:"simplicity,omitempty" jsonschema:"enum=accept,enum=reject,enum=flag" jsonschema_description:"What becomes of a geometry that is not simple by OGC rules"`
 
 	// FlagProperty is the property that reports accepted faults and repairs. Defaults to switchback_geometry_invalid.

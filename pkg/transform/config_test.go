@@ -81,7 +81,7 @@ func TestConfigFaults(t *testing.T) {
 			var paths []string
 			for _, fault := range faults.Faults {
 				paths = append(paths, fault.Path)
-				expect.That(t, fault.Message != "" && fault.Fix != "" && strings.Contains(err.Error(), fault.String()), "%+v does not say what to do", fault)
+				expect.That(t, fault.Message != "" && fault.Fix != "" && strings.Contains(err.Error(), fault.String()), "%+v does not suggest what to do", fault)
 			}
 			expect.That(t, reflect.DeepEqual(paths, c.paths), "got %q, want %q", paths, c.paths)
 		})

@@ -3,7 +3,7 @@ package transform
 // Type is a type that a field can be coerced to.
 type Type string
 
-// The types of a field. An empty Type takes any value as it is.
+// The types of a field. An empty Type accepts any value unchanged.
 const (
 	TypeString   Type = "string"
 	TypeInteger  Type = "integer" // 64-bit signed, exact
@@ -34,10 +34,10 @@ const (
 // Unlisteds lists every [Unlisted].
 func Unlisteds() []Unlisted { return []Unlisted{UnlistedError, UnlistedKeep} }
 
-// OnError is what happens to a value that a field cannot take.
+// OnError is what happens to a value that does not satisfy its field.
 type OnError string
 
-// What happens to a value that a field cannot take.
+// What happens to a value that does not satisfy its field.
 const (
 	OnErrorReject  OnError = "reject"  // the feature is refused
 	OnErrorNull    OnError = "null"    // the field is null
@@ -65,7 +65,7 @@ type ArrayPolicy string
 // What flattening does with arrays.
 const (
 	ArraysKeep  ArrayPolicy = "keep"  // an array stays one value
-	ArraysIndex ArrayPolicy = "index" // each element has a name of its own: tags_0, tags_1
+	ArraysIndex ArrayPolicy = "index" // each element has a separate name: tags_0, tags_1
 )
 
 // ArrayPolicies lists every [ArrayPolicy].
@@ -77,7 +77,7 @@ type Validity string
 // What happens to a geometry that breaks an OGC rule.
 const (
 	ValidityReject Validity = "reject" // the feature is refused
-	ValidityRepair Validity = "repair" // the geometry is repaired and says so, or else the feature is refused
+	ValidityRepair Validity = "repair" // the geometry is repaired and flagged, or else the feature is refused
 	ValidityFlag   Validity = "flag"   // the feature passes and carries the reason as a property
 )
 
@@ -112,20 +112,20 @@ const (
 // GateSets lists every [GateSet].
 func GateSets() []GateSet { return []GateSet{GatesDefault, GatesStrict} }
 
-// Acceptance tells whether something passes a gate.
+// Acceptance decides whether a feature passes a gate.
 type Acceptance string
 
 // Whether something passes a gate.
 const (
 	Accept         Acceptance = "accept"
 	Reject         Acceptance = "reject"
-	AcceptWithFlag Acceptance = "flag" // it passes, and the flag property says so
+	AcceptWithFlag Acceptance = "flag" // it passes, and the flag property reports it
 )
 
 // Acceptances lists every [Acceptance].
 func Acceptances() []Acceptance { return []Acceptance{Accept, Reject, AcceptWithFlag} }
 
-// DeclaredCRS is what happens to a coordinate reference system that a record names itself.
+// DeclaredCRS is what happens to a coordinate reference system that the record itself names.
 type DeclaredCRS string
 
 // What happens to a coordinate reference system that a record names itself.
@@ -144,7 +144,7 @@ type Antimeridian string
 // What happens to a geometry that crosses the 180th meridian.
 const (
 	AntimeridianIgnore Antimeridian = "ignore"
-	AntimeridianCut    Antimeridian = "cut" // in two, as RFC 7946 section 3.1.9 asks
+	AntimeridianCut    Antimeridian = "cut" // in two, as RFC 7946 section 3.1.9 recommends
 	AntimeridianFlag   Antimeridian = "flag"
 	AntimeridianReject Antimeridian = "reject"
 )

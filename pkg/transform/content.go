@@ -3,7 +3,7 @@ package transform
 import "github.com/switchback-geo/switchback/pkg/crs"
 
 // Content returns the canonical bytes of everything in a feature that this mapping can read or pass on, for the content
-// hash: those of [Canonical], followed by what else the result depends on, if the feature has it:
+// hash: those of [Canonical], followed by everything else on which the result depends, if the feature has it:
 //
 //   - its bbox, where geometry.bbox lets it through (keep, check),
 //   - its foreign members, where unmapped properties are kept,
@@ -32,8 +32,8 @@ func (t *Transformer) AppendContent(dst []byte, f *Feature) []byte {
 	return dst
 }
 
-// otherSystems lists the systems that a feature names and that change the meaning of its coordinates. Systems that are
-// unknown or contradict each other are listed as they are written.
+// otherSystems lists the systems that a feature names and that change the meaning of its coordinates. Systems that
+// are unknown or contradict each other are listed unchanged.
 func (t *Transformer) otherSystems(f *Feature) []string {
 	if len(f.crs) == 0 {
 		return nil

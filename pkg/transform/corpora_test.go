@@ -50,8 +50,8 @@ func corpus(t *testing.T, folder string) string {
 // JSONTestSuite: each file is decoded as the value of a property. Every y_ file is accepted and every n_ file refused;
 // an i_ file may be either.
 func TestCorpusJSON(t *testing.T) {
-	// RFC 8259 leaves duplicate members open ("names SHOULD be unique"). Two readers could take such a record for two
-	// different ones, so it is refused.
+	// RFC 8259 leaves duplicate members open ("names SHOULD be unique"). Two readers could read such a record
+	// differently, so it is refused.
 	stricter := map[string]classify.Code{
 		"y_object_duplicated_key.json":           classify.CodeDuplicateKey,
 		"y_object_duplicated_key_and_value.json": classify.CodeDuplicateKey,
@@ -86,12 +86,12 @@ func differently() map[string]string {
 		"geojsonhint/test/data/bad/excessive_precision_truncated.geojson":       "precision is rounded (S0-3); the corpus itself lists no fault",
 		"geojsonhint/test/data/bad/geometrycollection_nested.geojson":           "section 3.1.8 says SHOULD avoid; nesting is bounded by a limit",
 		"geojsonhint/test/data/bad/geometrycollection_single.geojson":           "section 3.1.8 says SHOULD avoid",
-		"geojsonhint/test/data/bad/featurecollection_changed_semantics.geojson": "the fault is the collection's, which is no record of ours; its features are sound",
+		"geojsonhint/test/data/bad/featurecollection_changed_semantics.geojson": "the fault is the collection's, which is not a record here; its features are valid",
 	}
 }
 
-// Valid files are accepted and round-trip, invalid ones are refused. The files of turf are about validity and go through
-// all gates. A FeatureCollection stands for its features, and a bare geometry is put into a Feature.
+// Valid files are accepted and round-trip, invalid ones are refused. The files of turf test validity and go through
+// all gates. A FeatureCollection counts as its features, and a bare geometry is put into a Feature.
 func TestCorpusGeoJSON(t *testing.T) {
 	tr, root := mustNew(t, Config{}), corpus(t, "")
 	for _, c := range []struct {

@@ -145,9 +145,9 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 			e.Message += ": no grid file covers it"
 			e.Fix = "add a grid file that does, or set geometry.grids.outside: parameters"
 			return e
-		default: // outside of what the system reaches
+		default: // beyond the domain of the system
 		}
-		e.Message += ": it lies outside of what " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
+		e.Message += ": it lies beyond the domain of " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
 		e.Fix = beyond.Hint()
 	}
 	if e.Fix == "" {

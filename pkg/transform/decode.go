@@ -148,9 +148,9 @@ func (d *decoder) complete(seen seenMembers) error {
 	case !seen.kind:
 		return missing("type", `add "type": "Feature"`)
 	case !seen.geometry:
-		return missing("geometry", `add it; null says that there is none`)
+		return missing("geometry", `add it; null means that there is none`)
 	case !seen.properties:
-		return missing("properties", `add it; null says that there are none`)
+		return missing("properties", `add it; null means that there are none`)
 	}
 	return nil
 }

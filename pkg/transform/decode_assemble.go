@@ -51,7 +51,7 @@ func (d *decoder) incomplete(g *geometryObject, message, fix string) error {
 	return d.misplaced(RuleMemberMissing, g.start, message, fix)
 }
 
-// depthOf returns the level of nesting at which the positions of a type stand.
+// depthOf returns the level of nesting of the positions of a type.
 func depthOf(kind GeometryType) int {
 	switch kind {
 	case Point:
@@ -65,8 +65,7 @@ func depthOf(kind GeometryType) int {
 	}
 }
 
-// nesting checks that positions stand at the level that the type requires, and that no empty array stands in place of a
-// position.
+// nesting checks that positions are at the level that the type requires, and that no empty array replaces a position.
 func (d *decoder) nesting(kind GeometryType) error {
 	want := depthOf(kind)
 	if d.deep != 0 && d.deep != want {

@@ -66,7 +66,7 @@ func (d *decoder) featureCollection(c *Collection, most int) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	var common Feature // what applies to all features
+	var common Feature // members that apply to all features
 	for d.peek() != '}' {
 		name, err := d.str()
 		if err != nil {
@@ -84,7 +84,7 @@ func (d *decoder) featureCollection(c *Collection, most int) error {
 	}
 	if c.Features == nil {
 		return d.fail(fault{code: classify.CodeNotAFeature, rule: RuleMemberMissing, whole: true,
-			message: `the FeatureCollection has no member "features"`, fix: "add it; [] says that there are none"})
+			message: `the FeatureCollection has no member "features"`, fix: "add it; [] means that there are none"})
 	}
 	for _, f := range c.Features {
 		f.crs = append(f.crs, common.crs...)

@@ -12,7 +12,7 @@ import (
 // ordinates.
 const maxLevels = 4
 
-// coordinates holds the coordinates member of one geometry before its type is known: the positions in a row, and where
+// coordinates has the coordinates member of one geometry before its type is known: the positions in a row, and where
 // the arrays of each level end. Therefore the members of a geometry may come in any order and are read once.
 type coordinates struct {
 	points []orb.Point
@@ -209,5 +209,5 @@ func (d *decoder) notAPosition() error {
 	if d.peek() == 'n' {
 		return d.nullOrdinate("null is in the place of a position", "leave it out")
 	}
-	return d.wrongType("the coordinates have something other than arrays of numbers", "see RFC 7946 section 3.1")
+	return d.wrongType("the coordinates contain something other than arrays of numbers", "see RFC 7946 section 3.1")
 }

@@ -24,7 +24,7 @@ func (d *decoder) scanFast() bool {
 	return false
 }
 
-// skipValue advances the tokens to the place up to which the bytes were read. The library checks the value meanwhile.
+// skipValue moves the tokens to the position up to which the bytes were read. The library checks the value meanwhile.
 func (d *decoder) skipValue(end int) bool {
 	_, err := d.decoder.ReadValue()
 	return err == nil && int(d.offset()) == end

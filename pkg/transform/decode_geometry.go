@@ -38,7 +38,8 @@ func (d *decoder) geometry(f *Feature, depth int) (orb.Geometry, error) {
 	return d.assemble(&g)
 }
 
-// geometryObject holds what was read of a geometry object so far, because its members may come in any order.
+// geometryObject has the members of a geometry object that were read so far, because its members may come in any
+// order.
 type geometryObject struct {
 	start                   int64 // of its '{'
 	kind                    GeometryType

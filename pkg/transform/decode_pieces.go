@@ -6,11 +6,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Pieces are the features of a FeatureCollection as they stand in its text.
+// Pieces are the features of a FeatureCollection in their original text.
 type Pieces struct {
 	text     []byte
 	features [][2]int // where each begins and ends
-	from, to int      // of what stands between the brackets of the array
+	from, to int      // of the text between the brackets of the array
 }
 
 // CutCollection finds the features in the text of a FeatureCollection, whatever they contain. ok is false if the text is
@@ -70,8 +70,7 @@ func (p *Pieces) Frame() int { return p.from + len(p.text) - p.to }
 // Feature returns the text of one feature.
 func (p *Pieces) Feature(i int) []byte { return p.text[p.features[i][0]:p.features[i][1]] }
 
-// Alone returns the text of the collection with one feature only, so that what surrounds the features applies to it as
-// before.
+// Alone returns the text of the collection with one feature only, so that the surrounding members still apply to it.
 func (p *Pieces) Alone(i int) []byte { return p.with(p.Feature(i)) }
 
 // Empty returns the text of the collection without features.

@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A record of the common shape is read in one pass, directly from its bytes. Any other record, and every record with a
-// fault, is read again token by token, and only that reading reports faults and their places. Therefore the quick way
-// may give up anywhere, but what it accepts must be what the careful way accepts.
+// A record of the common shape is read in one pass, directly from its bytes. Any other record, and every record with
+// a fault, is read again token by token, and only that reading reports faults and their places. Therefore the quick
+// way may give up anywhere, but the careful way must accept every record that it accepts.
 
 const (
 	// quickDepth is how deep the quick way follows objects and arrays.

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
-// fault is what the code at a place knows about an error. fail adds the rest.
+// fault is the part of an error that is known where it occurs. fail adds the other fields.
 type fault struct {
 	code         classify.Code
 	rule         Rule
@@ -81,7 +81,7 @@ func (r *reader) syntax(err error) *Error {
 	var syntactic *jsontext.SyntacticError
 	if !errors.As(err, &syntactic) { // io.EOF before the first value, or between tokens
 		return r.fail(fault{code: classify.CodeTruncatedJSON, rule: RuleTruncated, start: int64(len(r.src)), whole: true,
-			message: "the JSON text ends too early", fix: "send the whole record", cause: err})
+			message: "the JSON text ends too early", fix: "send the complete record", cause: err})
 	}
 	f := r.describe(syntactic)
 	f.start, f.cause = syntactic.ByteOffset, err
@@ -102,7 +102,7 @@ func (r *reader) describe(err *jsontext.SyntacticError) fault {
 			fix:     "send each member once"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault{code: classify.CodeTruncatedJSON, rule: RuleTruncated,
-			message: "the JSON text ends too early", fix: "send the whole record"}
+			message: "the JSON text ends too early", fix: "send the complete record"}
 	case isInvalidUTF8(rest):
 		return fault{code: classify.CodeInvalidUTF8, rule: RuleUTF8,
 			message: "the text is not UTF-8", fix: "encode the record as UTF-8"}

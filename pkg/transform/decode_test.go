@@ -189,7 +189,7 @@ func TestDecodePlace(t *testing.T) {
 	}
 }
 
-// An error behind the id names the feature.
+// An error after the id names the feature.
 func TestDecodeNamesTheFeature(t *testing.T) {
 	_, err := mustNew(t, Config{}).Decode([]byte(`{"type":"Feature","id":"parcel-7","geometry":{"type":"Point","coordinates":[]}}`))
 	e := asError(t, err)
@@ -273,7 +273,7 @@ func TestCanonicalIsExact(t *testing.T) {
 		expect.That(t, a != b, "S2-4: the ids %s and %s have one form: %s", pair[0], pair[1], a)
 	}
 	null, empty := Canonical(mustDecode(t, tr, withProperties("null"))), Canonical(mustDecode(t, tr, withProperties("{}")))
-	expect.That(t, string(null) == string(empty), "S2-4: null properties give %s, empty ones %s", null, empty)
+	expect.That(t, string(null) == string(empty), "S2-4: null properties have the hash %s, empty ones %s", null, empty)
 }
 
 // hostile returns geometries that are expensive to repair: their edges cross in very many places, run very near to each

@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// S0-8: a geometry without positions is mapped alike whatever was read before it, stays a geometry of its type, and stays a
-// member of its collection.
+// S0-8: a geometry without positions is mapped in the same way whatever was read before it, stays a geometry of its
+// type, and stays a member of its collection.
 func TestEmptyGeometry_S0_8_dependsOnNothingBefore(t *testing.T) {
 	t.Parallel()
 	two := 2

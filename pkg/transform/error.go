@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/internal/shorten"
 )
 
-// Error is the fault of one record, in words for the person who has to fix it. Every error that a [Transformer] returns
-// for a record is an Error. It is permanent and concerns this record alone.
+// Error is the fault of one record, in words for the person who has to correct it. Every error that a [Transformer]
+// returns for a record is an Error. It is permanent and concerns this record alone.
 type Error struct {
 	// Code is the failure's code, a bounded metric label.
 	Code classify.Code
@@ -31,7 +31,7 @@ type Error struct {
 	// RuleLine is the line of the mapping rule in the pipeline file if [Config.Lines] has it, otherwise 0.
 	RuleLine int
 
-	// Message tells what is wrong, Fix what would make the record pass.
+	// Message describes the fault, Fix what would make the record pass.
 	Message, Fix string
 
 	// Feature is the source ID of the feature if it was read before the fault (S1-5).

@@ -25,7 +25,7 @@ func evalField(e *expression.Program[expression.Field], f *Feature, target []Mem
 	return result(e.Run(env))
 }
 
-// environmentOf converts what an expression reads of a feature.
+// environmentOf converts the values that an expression reads of a feature.
 func environmentOf(reads *expression.Reads, f *Feature) expression.Feature {
 	env := expression.Feature{Properties: map[string]any{}}
 	longest := len(f.ID.text)
@@ -73,11 +73,11 @@ func result(out any, err error) (Value, error) {
 // evalError returns the error for an expression without a result. It has no stage and no rule yet.
 func evalError(err error) *Error {
 	return &Error{Code: classify.CodeExpressionFailed, Message: "the expression has no result: " + shorten.Text(err.Error()),
-		Fix: "test for what may be missing (x ?? 0, a?.b), or set on_error"}
+		Fix: "check for values that may be missing (x ?? 0, a?.b), or set on_error"}
 }
 
-// plainValue converts a value to what an expression computes with: int, float64, string, bool, nil, []any,
-// map[string]any, and [expression.Whole] for a whole number beyond 64 bits. Any other number becomes a double.
+// plainValue converts a value to a type that expressions use: int, float64, string, bool, nil, []any, map[string]any,
+// and [expression.Whole] for a whole number beyond 64 bits. Any other number becomes a double.
 func plainValue(v Value) any {
 	switch v.Kind() {
 	case KindBoolean:

@@ -16,7 +16,7 @@ type RecordExpression struct {
 	fields   [][]string
 }
 
-// RecordFacts is what such an expression reads.
+// RecordFacts has the values that such an expression reads.
 type RecordFacts struct {
 	Value   Value             // value
 	Key     string            // key; "" without one

@@ -107,8 +107,8 @@ func TestID_S0_6(t *testing.T) {
 	}
 	hashed := idOf(IDRule{Hash: true}, record)
 	expect.That(t, len(hashed) == len(`"f1-"`)+16 && strings.HasPrefix(hashed, `"f1-`), "got %s", hashed)
-	expect.Equal(t, idOf(IDRule{Hash: true}, same), hashed, "the same attributes, written otherwise, give")
-	expect.That(t, idOf(IDRule{Hash: true}, other) != hashed, "other attributes give %s too", hashed)
+	expect.Equal(t, idOf(IDRule{Hash: true}, same), hashed, "the same attributes, written otherwise, have")
+	expect.That(t, idOf(IDRule{Hash: true}, other) != hashed, "other attributes have %s too", hashed)
 	for _, c := range []struct {
 		rule         IDRule
 		record, want string

@@ -135,7 +135,8 @@ func (f *Feature) Property(path string) (Value, bool) {
 	return Value{}, false
 }
 
-// SetProperty writes a property in its place, or at the end if it is new. The name is taken literally, including dots.
+// SetProperty replaces a property in its position, or at the end if it is new. The name is taken literally, including
+// dots.
 func (f *Feature) SetProperty(name string, v Value) {
 	name = validUTF8(name)
 	for i := range f.Properties {

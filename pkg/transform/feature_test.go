@@ -73,7 +73,7 @@ func TestContent_S2_4_countsWhatTheMappingLetsThrough(t *testing.T) {
 		one, two := tr.Content(mustDecode(t, tr, c.one)), tr.Content(mustDecode(t, tr, c.two))
 		expect.That(t, bytes.Equal(one, two) == c.same, "%v: same content is %v:\n%q\n%q", name, !c.same, one, two)
 		f := mustDecode(t, tr, plain)
-		expect.That(t, bytes.Equal(tr.Content(f), Canonical(f)), "%v: a feature without such members has another content than its canonical form: every hash of old letters would change", name)
+		expect.That(t, bytes.Equal(tr.Content(f), Canonical(f)), "%v: a feature without such members has a content other than its canonical form: every hash of old dead letters would change", name)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestDecodeCollectionRefuses(t *testing.T) {
 		{"nested", collectionOf(good, collectionOf(good)), classify.CodeNotAFeature, RuleFeatureObject, "/features/1/type", ""},
 		{"too many", collectionOf(good, good, good, good), classify.CodeLimitExceeded, RuleFeatures, "/features", ""},
 		{"no features", `{"type":"FeatureCollection"}`, classify.CodeNotAFeature, RuleMemberMissing, "", ""},
-		{"features are no array", `{"type":"FeatureCollection","features":{}}`, classify.CodeWrongType, RuleMemberType, "/features", ""},
+		{"features are not an array", `{"type":"FeatureCollection","features":{}}`, classify.CodeWrongType, RuleMemberType, "/features", ""},
 		{"a geometry of its own", `{"type":"FeatureCollection","geometry":null,"features":[]}`, classify.CodeNotAFeature, RuleMemberMeaning, "/geometry", ""},
 		{"case", `{"type":"FeatureCollection","Features":[]}`, classify.CodeMemberCase, RuleMemberCase, "/Features", ""},
 		{"twice", `{"type":"FeatureCollection","features":[],"features":[]}`, classify.CodeDuplicateKey, RuleDuplicateMember, "/features", ""},

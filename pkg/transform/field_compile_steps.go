@@ -42,7 +42,7 @@ func compileSteps(rule *fieldRule, sets map[string]Set, patterns *patternBudget,
 	switch {
 	case rule.Extract == "":
 	case !patterns.takes(rule.Extract):
-		faults.add(rule.place+".extract", fmt.Sprintf("the pattern is too large (%q): repetitions multiply", shorten.Text(rule.Extract)), "repeat fewer times, or look for less")
+		faults.add(rule.place+".extract", fmt.Sprintf("the pattern is too large (%q): repetitions multiply", shorten.Text(rule.Extract)), "repeat fewer times, or match less")
 	default:
 		compileExtract(rule, faults)
 	}
@@ -51,7 +51,7 @@ func compileSteps(rule *fieldRule, sets map[string]Set, patterns *patternBudget,
 	compileWritten(rule, faults)
 	compileValues(rule, faults)
 	if rule.Unique && rule.Type != TypeArray {
-		faults.add(rule.place+".unique", "only the items of an array can be unique: whether another feature has the same value is a matter of a whole table",
+		faults.add(rule.place+".unique", "only the items of an array can be unique: a mapping cannot compare two features",
 			"set type: array; among features, make the value the id, and let the target have one row for each id")
 	}
 	if rule.Units != nil {
@@ -146,7 +146,7 @@ func compileClock(rule *fieldRule, faults *faultList) {
 func compileValues(rule *fieldRule, faults *faultList) {
 	switch {
 	case rule.Type == TypeEnum && len(rule.Values) == 0:
-		faults.add(rule.place+".values", "an enum has no values", "list the words that it takes")
+		faults.add(rule.place+".values", "an enum has no values", "list the accepted words")
 	case rule.Type != TypeEnum && len(rule.Values) > 0:
 		faults.add(rule.place+".values", "only an enum has values", "set type: enum, or remove them")
 	}
@@ -210,7 +210,7 @@ func checkReferences(references []Reference, faults *faultList) {
 	}
 }
 
-// checkOrigin checks where a reference set comes from.
+// checkOrigin checks the source of a reference set.
 func checkOrigin(place string, reference Reference, faults *faultList) {
 	switch {
 	case reference.File != "" && reference.Topic != "":

@@ -139,7 +139,7 @@ func coercionHint(v Value, t Type) string {
 	case v.Kind() == KindString && t == TypeBoolean:
 		return "give the meaning of the word in the rule's map (map: {ja: true, nein: false}), "
 	case v.Kind() == KindString && isNumberType(t) && digits:
-		return "take the number out of the text by the rule's extract, "
+		return "extract the number from the text with the rule's extract,"
 	}
 	return ""
 }
@@ -180,7 +180,7 @@ func (rule *fieldRule) resolve(v Value) *Error {
 	key := v.Text()
 	set := strconv.Quote(rule.References.Set)
 	switch {
-	case key == "" && rule.References.Mandatory: // S0-9: it has a code of its own, so that a pipeline can be paused for it
+	case key == "" && rule.References.Mandatory: // S0-9: it has a separate code, so that a pipeline can be paused for it
 		return &Error{Code: classify.CodeForeignKeyEmpty, Message: "the foreign key into " + set + " is an empty text",
 			Fix: "send a key of the set, or null for none"}
 	case !rule.keys.Has(key):
@@ -190,8 +190,8 @@ func (rule *fieldRule) resolve(v Value) *Error {
 	return nil
 }
 
-// isMandatory reports whether an error refuses the feature whatever on_error says: that is the case for a mandatory
-// foreign key.
+// isMandatory reports whether an error refuses the feature whatever the value of on_error: that is the case for a
+// mandatory foreign key.
 func (rule *fieldRule) isMandatory(e *Error) bool {
 	return rule.References != nil && rule.References.Mandatory &&
 		(e.Code == classify.CodeForeignKeyEmpty || e.Code == classify.CodeForeignKeyUnresolved)

@@ -11,7 +11,7 @@ const (
 	maxPatterns = 1_000_000 // of all in a mapping
 )
 
-// patternBudget is the number of instructions of a mapping's patterns so far.
+// patternBudget is the number of instructions used by a mapping's patterns so far.
 type patternBudget int
 
 // takes reports whether a pattern is small enough to be compiled. It returns true for a pattern that does not parse,

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform/internal/expression"
 )
 
-// FilteredError tells that the config's filter excludes a feature. That is not a failure: the record is done, and
+// FilteredError means that the config's filter excludes a feature. That is not a failure: the record is done, and
 // nothing is written for it.
 type FilteredError struct {
 	// Feature is the source id, "" when there is none.
@@ -37,7 +37,7 @@ func compileFilter(text string, faults *faultList) *expression.Program[expressio
 	case err != nil:
 		faults.add("filter", err.Error(), "correct the expression; it has id, properties and geometry, and is true or false")
 	case filter.Reads.Nothing():
-		faults.add("filter", "the filter reads nothing of the feature, so it keeps all or none", "name what it depends on, or remove it")
+		faults.add("filter", "the filter reads no value of the feature, so it keeps all or none", "name what it depends on, or remove it")
 	}
 	return filter
 }
@@ -49,10 +49,10 @@ func (t *Transformer) checkFilter(f *Feature) error {
 	}
 	result, err := eval(t.filter, f)
 	if err != nil || result.Kind() != KindBoolean {
-		e := &Error{Code: classify.CodeExpressionFailed, Message: "the filter is neither true nor false", Fix: "test for what may be missing: properties.x != nil && …"}
+		e := &Error{Code: classify.CodeExpressionFailed, Message: "the filter is neither true nor false", Fix: "check for values that may be missing: properties.x != nil && …"}
 		if err != nil {
 			e = evalError(err)
-			e.Fix = "test for what may be missing: properties.x != nil && …"
+			e.Fix = "check for values that may be missing: properties.x != nil && …"
 		}
 		e.Stage, e.Rule, e.RuleLine, e.Feature = classify.StageGate, "filter", t.config.Lines["filter"], f.IDString()
 		return e

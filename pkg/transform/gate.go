@@ -16,13 +16,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
-// Gate checks what the config requires of a geometry, before any attribute rule runs, in this order: coordinate
+// Gate checks the config's requirements of a geometry, before any attribute rule runs, in this order: coordinate
 // reference system (S1-4), null, foreign members, heights, type, empty, range, decimals (S0-9), antimeridian,
-// simplicity, OGC validity (S0-8), bbox. After the first of these it evaluates the filter and returns a [*FilteredError]
-// for an excluded feature. The other errors are [*Error] of the gate stage, or that of the context.
+// simplicity, OGC validity (S0-8), bbox. After the first of these it evaluates the filter and returns a
+// [*FilteredError] for an excluded feature. The other errors are [*Error] of the gate stage, or that of the context.
 //
-// Gate does not change f. The result has what the gates repaired, cut or let pass with a flag, for [Transformer.Map].
-// The gate on types checks the feature's own geometry: where a GeometryCollection passes, its members pass too.
+// Gate does not change f. The result has the repairs, cuts and flags of the gates, for [Transformer.Map]. The gate on
+// types checks the feature's own geometry: where a GeometryCollection passes, its members pass too.
 func (t *Transformer) Gate(ctx context.Context, f *Feature) (*Gated, error) {
 	gates, err := t.gate(ctx, f)
 	if err != nil {
@@ -46,7 +46,7 @@ func (t *Transformer) gate(ctx context.Context, f *Feature) (*Gated, error) {
 	return &g.Gated, nil
 }
 
-// Gated is what [Transformer.Gate] found out about a feature.
+// Gated is the result of [Transformer.Gate] for a feature.
 type Gated struct {
 	source    *crs.CRS
 	geometry  Geometry  // in the source system, longitude or easting first; repaired and cut
@@ -127,7 +127,7 @@ func (g *gating) foreign() error {
 	if name == "" {
 		return nil
 	}
-	return g.judge(g.rules.ForeignMembers, classify.CodeGeometryStructure, RuleForeignMembers, "/geometry", "", "the geometry has the member "+strconv.Quote(name)+", which the output cannot have",
+	return g.judge(g.rules.ForeignMembers, classify.CodeGeometryStructure, RuleForeignMembers, "/geometry", "", "the geometry has the member "+strconv.Quote(name)+", which is not allowed in the output",
 		"move it to the properties, or set geometry.foreign_members: accept, which leaves it out")
 }
 
@@ -255,7 +255,7 @@ func (g *gating) empty() error {
 		"leave the part out, or set geometry.empty_geometry: accept")
 }
 
-// replace sets the geometry that a gate has made of the one before.
+// replace sets the geometry that a gate has derived from the previous one.
 func (g *gating) replace(shape orb.Geometry, heights []float64) {
 	g.geometry, g.projected, g.changed = Geometry{Shape: shape, Z: heights}, nil, true
 }

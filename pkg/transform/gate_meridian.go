@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform/internal/world"
 )
 
-// meridian applies the policy for the 180th meridian, and checks validity. For a geometry that is to be cut, it checks
-// the one that is meant, not the one around the rest of the world.
+// meridian applies the policy for the 180th meridian, and checks validity. For a geometry that must be cut, it checks
+// the intended one, not the one around the rest of the world.
 func (g *gating) meridian(ctx context.Context) error {
 	policy := g.rules.Antimeridian
 	if policy == AntimeridianIgnore || g.source.Unit() != crs.Degree || !repair.Crosses(g.geometry.Shape) {
@@ -73,7 +73,7 @@ func (g *gating) uncut(violation *Violation) error {
 	if g.rules.Validity == ValidityFlag {
 		e.Code, e.Rule, e.Path = classify.CodeAntimeridian, string(RuleAntimeridian), "/geometry"
 	}
-	e.Message = "the geometry crosses the 180th meridian and cannot be cut as it is: " + e.Message
+	e.Message = "the geometry crosses the 180th meridian and cannot be cut in this form: " + e.Message
 	e.Fix = "set geometry.validity: repair, or correct it"
 	return e
 }

@@ -16,7 +16,7 @@ type settling struct {
 	t     *Transformer
 	f     *Feature
 	from  Gated    // in the target system
-	out   *Feature // what is written
+	out   *Feature // the geometry as written
 	flags []string
 }
 

@@ -202,7 +202,7 @@ func TestProjected_S0_8_anEdgeThroughAPole(t *testing.T) {
 	}
 }
 
-// testGrids holds small files with the names of published ones; see pkg/crs/testdata.
+// testGrids has small files with the names of published ones; see pkg/crs/testdata.
 const testGrids = "../crs/testdata/grids"
 
 func openGrids(t *testing.T, folder string) *crs.Grids {
@@ -240,7 +240,7 @@ func TestGrids_S1_4(t *testing.T) {
 	expect.That(t, err == nil, "outside, by parameters: %v", err)
 }
 
-// A record may name a system of its own for which no grid file exists.
+// A record may name a system without a grid file.
 func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 	const dutch = `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:28992"}},"geometry":{"type":"Point","coordinates":[155000,463000]},"properties":{}}`
 	for outside, code := range map[crs.Outside]classify.Code{crs.OutsideRefuse: classify.CodeUnknownCRS, crs.OutsideParameters: ""} {

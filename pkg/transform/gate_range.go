@@ -56,7 +56,7 @@ func checkFinite(f *Feature, g Geometry) error {
 	return f.refuse(classify.CodeCoordinateRange, RuleNotFinite, "/geometry"+shapes.PositionPath(g.Shape, index), "", "an ordinate is not finite", "send numbers")
 }
 
-// toTarget transforms a geometry to the target system; heights stay as they are.
+// toTarget transforms a geometry to the target system; heights do not change.
 func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Transform, g Geometry) (Geometry, error) {
 	index, first := 0, -1
 	var failed error

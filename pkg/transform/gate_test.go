@@ -66,7 +66,7 @@ func TestGate(t *testing.T) {
 			e := asError(t, err)
 			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && e.Path == c.path && e.Stage == classify.StageGate && e.Fix != "", "got %s, %s at %q of stage %s: %v", e.Code, e.Rule, e.Path, e.Stage, err)
 			failure := classify.Of(err)
-			expect.That(t, !failure.Transient(), "S1-2: it would be tried again: %+v", failure)
+			expect.That(t, !failure.Transient(), "S1-2: it would be retried: %+v", failure)
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 	}
 }
 
-// The gate set strict stands for the gates of the first source document.
+// The gate set strict has the gates of the first source document.
 func TestGates_S0_8_strict(t *testing.T) {
 	strict := GeometryRules{Gates: GatesStrict}
 	loose := strict

@@ -48,7 +48,7 @@ func compileID(rule *IDRule, faults *faultList) *idRule {
 	case rule.From != "id":
 		faults.add("id.from", "an id is read from id or from a property", `write id, or "properties." and the name`)
 	case !rule.Hash:
-		faults.add("id", "the rule keeps the source's id, as it would without it", "add hash: true, or remove the rule")
+		faults.add("id", "the rule keeps the source's id, which is the default", "add hash: true, or remove the rule")
 	}
 	return out
 }
@@ -79,7 +79,7 @@ func (t *Transformer) targetID(f *Feature) (Value, error) {
 	return StringValue((&Feature{ID: value}).IDString() + "-" + hex.EncodeToString(sum[:idHashBytes])), nil
 }
 
-// value returns the ID, or what it begins with.
+// value returns the ID, or its beginning.
 func (rule *idRule) value(f *Feature) (Value, *Error) {
 	value, path := f.ID, "/id"
 	switch {
@@ -106,5 +106,5 @@ func (rule *idRule) value(f *Feature) (Value, *Error) {
 	default: // decided below
 	}
 	return Value{}, &Error{Code: classify.CodeWrongType, Path: path, Value: shorten.Text(value.AppendJSON(nil)),
-		Message: "an id cannot be of type " + string(value.Kind()), Fix: "take a string or a number for the id"}
+		Message: "an id cannot be of type " + string(value.Kind()), Fix: "use a string or a number for the id"}
 }

@@ -13,15 +13,16 @@ import (
 )
 
 // Map applies the mapping: fields, flattening, unmapped properties, constants, and winding and precision of the
-// geometry. It does not change f; the result may share parts with it. gates is the result of [Transformer.Gate] for f;
-// with nil the geometry is mapped as it is. The errors are [*Error] of the transform stage, or that of the context.
+// geometry. It does not change f; the result may share parts with it. gates is the result of [Transformer.Gate] for
+// f; with nil the geometry is mapped as it is. The errors are [*Error] of the transform stage, or that of the
+// context.
 //
-// The properties of the result are in this order: the fields as the config lists them, then (with `unmapped: keep`) the
-// others in the order of the source, then the constants by name, then the flag property. Foreign members are treated as
-// unmapped properties are. A crs member is dropped, because the result is in the target system.
+// The properties of the result are in this order: the fields as the config lists them, then (with `unmapped: keep`)
+// the others in the order of the source, then the constants by name, then the flag property. Foreign members are
+// treated as unmapped properties are. A crs member is dropped, because the result is in the target system.
 //
-// The flag property belongs to this mapping. A value that the source has under its name is repeated in it after the word
-// "source", so that nobody reads it as a verdict.
+// The flag property belongs to this mapping. A value that the source has under its name is repeated in it after the
+// word "source", so that it is not mistaken for a verdict.
 func (t *Transformer) Map(ctx context.Context, f *Feature, gates *Gated) (*Feature, error) {
 	out, err := t.mapped(ctx, f, gates)
 	if err != nil {
@@ -67,8 +68,8 @@ func (t *Transformer) mapped(ctx context.Context, f *Feature, gates *Gated) (*Fe
 	return out, nil
 }
 
-// setFlags writes the flag property: what the gates repaired and let pass, what rounding did, and what the source has
-// under that name.
+// setFlags writes the flag property: the repairs and flags of the gates, the effects of rounding, and the source's
+// own value under that name.
 func (t *Transformer) setFlags(out *Feature, gates, rounding []string) {
 	name := t.config.Geometry.FlagProperty
 	var flags []string
@@ -189,7 +190,7 @@ func (m *mapping) find(from string) (found, blocked *Value) {
 	return nil, obstacle(m.f.Properties, from)
 }
 
-// Finds reports whether a feature has what a rule's From names, as the mapping reads it.
+// Finds reports whether a feature has the property of a rule's From, as the mapping reads it.
 func (c Config) Finds(f *Feature, from string) bool { return c.find(f, from) != nil }
 
 func (c *Config) find(f *Feature, from string) *Value {
@@ -255,7 +256,7 @@ func (m *mapping) unusable(rule *fieldRule, value *Value, e *Error) error {
 	return m.refuse(rule, value, e)
 }
 
-// refuse fills in what every error of a rule has.
+// refuse sets the fields that every error of a rule has.
 func (m *mapping) refuse(rule *fieldRule, value *Value, e *Error) *Error {
 	e.Stage, e.Rule, e.Path, e.Feature = classify.StageTransform, rule.place, m.pointer(rule), m.f.IDString()
 	e.RuleLine = m.t.config.Lines[rule.place]
@@ -285,7 +286,7 @@ func propertyPointer(names ...string) string {
 	return string(pointer)
 }
 
-// source names what a rule reads, for a message.
+// source names the source of a rule, for a message.
 func (rule *fieldRule) source() string {
 	if rule.program != nil {
 		return "result of the expression"

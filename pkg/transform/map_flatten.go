@@ -44,7 +44,7 @@ func (m *mapping) add(name string, v Value, rule *fieldRule) error {
 		return &Error{Code: classify.CodeFlattenConflict, Stage: classify.StageTransform, Rule: string(RuleFlattenedNames),
 			RuleLine: line, Path: pointer, Value: shorten.Text(v.AppendJSON(nil)), Feature: m.f.IDString(),
 			Message: "two properties would be named " + strconv.Quote(shorten.Text(name)),
-			Fix:     "give one of them a field rule, choose another flatten.separator, or set unmapped: drop"}
+			Fix:     "set a field rule for one of them, choose another flatten.separator, or set unmapped: drop"}
 	}
 	if m.names != nil {
 		m.names[name] = len(m.out)
@@ -76,8 +76,8 @@ func (m *mapping) isConstant(name string) bool {
 	return slices.ContainsFunc(m.t.constants, func(constant Member) bool { return constant.Name == name })
 }
 
-// unused returns an object without the members that fields have read; false if nothing is left. Arrays stay whole, so
-// that their elements keep their indexes.
+// unused returns an object without the members that fields have read; false if none are left. Arrays stay complete,
+// so that their elements keep their indexes.
 func (m *mapping) unused(v *Value) (Value, bool) {
 	if len(m.used) == 0 || v.Kind() != KindObject || len(v.container.members) == 0 {
 		return *v, true

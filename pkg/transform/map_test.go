@@ -100,7 +100,7 @@ func TestMapRefuses(t *testing.T) {
 				"got %s at %q by %s with %q, stage %s: %v", e.Code, e.Path, e.Rule, e.Value, e.Stage, err)
 			expect.That(t, e.Feature == "f1" && e.Fix != "", "S1-5: feature %q, fix %q", e.Feature, e.Fix)
 			failure := classify.Of(err)
-			expect.That(t, !failure.Transient(), "S1-9: a local rule would be tried again: %+v", failure)
+			expect.That(t, !failure.Transient(), "S1-9: a local rule would be retried: %+v", failure)
 		})
 	}
 }
@@ -215,7 +215,7 @@ func TestCollapse(t *testing.T) {
 			expect.That(t, e.Code == classify.CodeGeometryInvalid && e.Rule == string(RuleCollapsed) && e.Path == c.path && e.Stage == classify.StageTransform, "got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
 			flag := Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputFlag}}
 			got, err := geometryOf(t, flag, c.in)
-			expect.That(t, err == nil && got == c.in, "flag gives %s, %v; want it unrounded", got, err)
+			expect.That(t, err == nil && got == c.in, "flag results in %s, %v; want it unrounded", got, err)
 			properties, err := apply(t, flag, feature(c.in))
 			want := `{"switchback_geometry_invalid":"collapsed_by_precision (` + c.path + `)"}`
 			expect.That(t, err == nil && properties == want, "flag gives %s, %v; want %s", properties, err, want)

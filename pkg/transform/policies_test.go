@@ -246,7 +246,7 @@ func TestViolation(t *testing.T) {
 func TestViolation_has_the_words_of_validity(t *testing.T) {
 	for _, rule := range validity.Rules() {
 		ours := Rule(rule)
-		expect.That(t, slices.Contains(Rules(), ours), "%s is no rule here", rule)
+		expect.That(t, slices.Contains(Rules(), ours), "%s is not a rule here", rule)
 		expect.That(t, rule == validity.NotSimple || ours.sentence() != string(ours), "%s has no sentence", rule)
 	}
 }

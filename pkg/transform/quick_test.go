@@ -42,13 +42,13 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 	t.Helper()
 	got, problem := tr.Decode(record)
 	want, refusal := carefully(tr, record)
-	must.That(t, (problem == nil) == (refusal == nil), "%q: Decode says %v, the careful decoder %v", record, problem, refusal)
+	must.That(t, (problem == nil) == (refusal == nil), "%q: Decode returns %v, the careful decoder %v", record, problem, refusal)
 	if refusal != nil {
 		one, other := *asError(t, problem), *asError(t, refusal)
 		causes := fmt.Sprint(one.Err) == fmt.Sprint(other.Err)
 		must.That(t, causes, "%q: Decode has the cause %v, the careful decoder %v", record, one.Err, other.Err)
 		if one.Err, other.Err = nil, nil; one != other {
-			t.Fatalf("%q: Decode says %+v, the careful decoder %+v", record, one, other)
+			t.Fatalf("%q: Decode returns %+v, the careful decoder %+v", record, one, other)
 		}
 		return
 	}
@@ -66,7 +66,7 @@ func quickTransformers(tb testing.TB) (out []*Transformer) {
 	return out
 }
 
-// with returns a record whose properties hold a value.
+// with returns a record whose properties have a value.
 func with(value string) string {
 	return `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2.50]},"properties":{"a":` + value + `}}`
 }
@@ -142,7 +142,7 @@ func TestQuick_S0_8_agrees(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d records decode", taken, turns)
-	expect.That(t, taken >= turns/50, "only %d of %d records decode: the comparison is about refusals alone", taken, turns)
+	expect.That(t, taken >= turns/50, "only %d of %d records decode: the comparison covers refusals only", taken, turns)
 }
 
 // mutated changes a record in up to four places: it changes a byte, inserts a byte with a meaning in JSON, removes or

@@ -1,7 +1,7 @@
 package transform
 
-// Rule is what a record broke, more precisely than its code. The list is closed, so that a rule can be a label, a key of
-// a policy table, or a word in a query.
+// Rule is the rule that a record broke, more precisely than its code. The list is closed, so that a rule can be a
+// label, a key of a policy table, or a word in a query.
 type Rule string
 
 // Rules of the JSON text.

@@ -49,7 +49,7 @@ func Check(config Config) error {
 	return err
 }
 
-// unloaded stands for a set while only the rules are checked.
+// unloaded replaces a set while only the rules are checked.
 type unloaded struct{}
 
 func (unloaded) Has(string) bool { return false }
@@ -81,7 +81,7 @@ func compile(config Config, sets map[string]Set) (*Transformer, error) {
 // Config returns the config with every default filled in.
 func (t *Transformer) Config() Config { return t.config }
 
-// Apply decodes, gates and maps one record: everything that needs no other system. A dry run uses it.
+// Apply decodes, gates and maps one record: every step that needs no other system. A dry run uses it.
 func (t *Transformer) Apply(ctx context.Context, value []byte) (*Feature, error) {
 	f, err := t.Decode(value)
 	if err != nil {

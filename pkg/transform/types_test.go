@@ -149,7 +149,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 					return
 				}
 				got, err := convertOne(t, c.field, c.in)
-				expect.That(t, err == nil && got == "null", "on_error null gives %s, %v", got, err)
+				expect.That(t, err == nil && got == "null", "on_error null results in %s, %v", got, err)
 			}
 		})
 	}

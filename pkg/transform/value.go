@@ -39,7 +39,7 @@ type Value struct {
 	container *container
 }
 
-// container holds the elements of an array or an object.
+// container has the elements of an array or an object.
 type container struct {
 	items   []Value
 	members []Member

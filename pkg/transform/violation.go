@@ -79,7 +79,7 @@ func (r Rule) sentence() string {
 	case RuleRingsMultiTouch:
 		return "two rings of a polygon meet in more than one point"
 	case RuleInteriorDisconnected:
-		return "the holes of a polygon cut its interior apart"
+		return "the holes of a polygon divide its interior"
 	case RulePolygonsOverlap:
 		return "two polygons overlap or share an edge"
 	case RuleNotFinite:

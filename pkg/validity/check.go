@@ -15,8 +15,8 @@ func Valid(ctx context.Context, shape orb.Geometry) (*Fault, error) { return val
 
 // Simple returns a place where a geometry is not simple, or nil: a line that meets itself elsewhere than at its two
 // ends, or a position that a MultiPoint has twice. It judges the lines of a MultiLineString and the members of a
-// collection separately. OGC asks for more, but it is normal that two lines of a network cross. [Valid] judges polygons.
-// The error is that of a context that ended before the verdict.
+// collection separately. OGC requires more, but two lines of a network normally cross. [Valid] judges polygons. The
+// error is that of a context that ended before the verdict.
 func Simple(ctx context.Context, shape orb.Geometry) (*Fault, error) { return simple(ctx, shape, "") }
 
 func valid(ctx context.Context, shape orb.Geometry, path string) (*Fault, error) {

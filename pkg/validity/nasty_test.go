@@ -37,7 +37,8 @@ func agrees(t *testing.T, ring orb.Ring) (valid bool) {
 	return got == nil
 }
 
-// told returns the whole text of a fault. Near the ends of the range the place may be NaN, which is not equal to itself.
+// told returns the complete text of a fault. Near the ends of the range the place may be NaN, which is not equal to
+// itself.
 func told(f *Fault) string {
 	if f == nil {
 		return "valid"
@@ -110,5 +111,5 @@ func TestPlain_S0_8_gives_the_verdicts_of_the_sweep(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d rings are valid", valid, turns)
-	expect.That(t, valid >= turns/10 && valid <= turns*9/10, "%d of %d rings are valid: one of the verdicts is hardly tried", valid, turns)
+	expect.That(t, valid >= turns/10 && valid <= turns*9/10, "%d of %d rings are valid: one of the verdicts is hardly tested", valid, turns)
 }

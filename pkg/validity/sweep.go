@@ -188,8 +188,8 @@ func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 	return below, above
 }
 
-// chainAt returns the chain of a corner. An open chain's last corner has no edge of its own, so the previous edge tells
-// it.
+// chainAt returns the chain of a corner. An open chain's last corner has no edge of its own, so the previous edge
+// identifies it.
 func (s *judge) chainAt(corner int32) int32 {
 	if c := s.edges[corner].chain; c != none {
 		return c

@@ -215,7 +215,7 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 				request, response := headerOf(dead[0], header.KeyErrorRequest), headerOf(dead[0], header.KeyErrorResponse)
 				expect.That(t, request == `{"method":"produce","topic":"features.out"}` && response == `{"kafka_error":10}`, "S2-5: request %s, response %s", request, response)
 			} else if text := headerOf(dead[0], header.KeyErrorMessage); !strings.Contains(text, "features.out") || !strings.Contains(text, "max.message.bytes") {
-				t.Errorf("the message does not say what to do: %s", text)
+				t.Errorf("the message does not suggest what to do: %s", text)
 			}
 			expect.Equal(t, len(b.read(output)), 29, "outputs")
 		})

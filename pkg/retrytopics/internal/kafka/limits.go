@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Kafka's default of max.message.bytes, used if the cluster does not report a limit
+// defaultMaxMessage is Kafka's default of max.message.bytes, used if the cluster does not report a limit.
 const defaultMaxMessage = 1048588
 
 // minLimit is the least limit assumed for a topic that keeps refusing batches although its limit is unknown.

@@ -10,7 +10,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// The limits of an expression. With them it ends soon whatever the record holds.
+// The limits of an expression. They ensure that it ends soon, whatever the record contains.
 const (
 	// MaxItems bounds the elements that an expression creates.
 	MaxItems = 100_000
@@ -28,7 +28,7 @@ type Program[N any] struct {
 	program *vm.Program
 }
 
-// Feature holds the names of an expression over a feature.
+// Feature has the names of an expression over a feature.
 type Feature struct {
 	ID         any            `expr:"id"`
 	Properties map[string]any `expr:"properties"`
@@ -36,13 +36,13 @@ type Feature struct {
 	Steps      *Steps         `expr:"[steps]"`
 }
 
-// Field also holds the fields that earlier rules wrote.
+// Field has, in addition, the fields that earlier rules wrote.
 type Field struct {
 	Feature `expr:"-"`     // its members are names; it is none itself
 	Target  map[string]any `expr:"target"`
 }
 
-// Geometry is what an expression can read of the geometry.
+// Geometry has the members of the geometry that an expression can read.
 type Geometry struct {
 	Type      string    `expr:"type"`      // "" for a null geometry
 	Positions int       `expr:"positions"` // their number

@@ -20,7 +20,7 @@ import (
 
 // The library computes with machine integers that overflow silently, cuts texts between bytes although it counts
 // characters, and lists a map in a random order. Here an overflow is an error, texts are cut between characters, and
-// maps have one order: a result is what the expression says, and the same each time.
+// maps have one order: a result follows the rules of arithmetic, and is the same each time.
 
 // The function names that replace operators. None can be written in an expression.
 const (
@@ -146,7 +146,7 @@ func sum(operands ...any) (total any, err error) {
 	return total, nil
 }
 
-// roundBy returns a function that leaves whole numbers as they are, because a double cannot hold all of them.
+// roundBy returns a function that does not change whole numbers, because a double cannot represent all of them.
 func roundBy(name string, round func(float64) float64) expr.Option {
 	return expr.Function(name, func(operands ...any) (any, error) {
 		switch x := operands[0].(type) {
@@ -210,7 +210,7 @@ func magnitude(i int) uint64 {
 	return uint64(i)
 }
 
-// computed calls the library, which panics if two values do not fit.
+// computed calls the library, which panics if two types do not match.
 func computed[T any](a, b any, done string, with func(a, b any) T) (result any, err error) {
 	defer func() {
 		if recover() != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Reads is what an expression reads of a feature, so that only that is converted.
+// Reads lists the values that an expression reads of a feature, so that only these are converted.
 type Reads struct {
 	ID, Geometry, Target bool
 	Loops                bool // the expression has loops and needs [Steps]

@@ -8,7 +8,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Record holds the names of an expression over a record that is not a feature.
+// Record has the names of an expression over a record that is not a feature.
 type Record struct {
 	Value   any            `expr:"value"`
 	Key     string         `expr:"key"`
@@ -46,7 +46,7 @@ func (f fieldReads) Visit(node *ast.Node) {
 	case *ast.MemberNode:
 		path, of := f[n.Node]
 		step, fixed := fixedStep(n.Property)
-		delete(f, n.Node) // the field inside it is what is read
+		delete(f, n.Node) // the field inside it is the one that is read
 		if of && fixed && !n.Optional {
 			f[n] = append(slices.Clone(path), step)
 		}

@@ -25,9 +25,9 @@ const (
 	stepsName    = "[steps]"
 )
 
-var errTooManySteps = errors.New("its loops take more than 2 million steps on this record; send shorter lists, or do not nest loops")
+var errTooManySteps = errors.New("its loops need more than 2 million steps on this record; send shorter lists, or do not nest loops")
 
-// Steps is what is left of the budget of an evaluation.
+// Steps is the remaining budget of an evaluation.
 type Steps struct{ left, each int }
 
 // counted adds the counter to each loop.

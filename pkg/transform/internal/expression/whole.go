@@ -86,7 +86,7 @@ func equal(a, b any) bool {
 	return runtime.Equal(a, b)
 }
 
-// contains reports whether a list holds an operand, or a map a name.
+// contains reports whether a list contains an operand, or a map a name.
 func contains(a, b any) bool {
 	if list, isList := b.([]any); isList {
 		return slices.ContainsFunc(list, func(element any) bool { return equal(a, element) })

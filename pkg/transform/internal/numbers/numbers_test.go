@@ -54,5 +54,5 @@ func checkScan(t *testing.T, text []byte) {
 	value := jsontext.Value(literal)
 	must.That(t, err == nil && value.IsValid() && got == want && (!math.Signbit(got) || got != 0), "%q is read %v, not %v (%v)", text, got, want, err)
 	c := rest[0]
-	must.That(t, c-'0' > 9 && (c != '.' || bytes.IndexByte(literal, '.') >= 0) && c|0x20 != 'e', "%q is read only as far as %q", text, literal)
+	must.That(t, c-'0' > 9 && (c != '.' || bytes.IndexByte(literal, '.') >= 0) && c|0x20 != 'e', "%q is read only up to %q", text, literal)
 }
