@@ -268,7 +268,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		{"a ledger that is named is meant", good, []string{"verify", "audit", "--ledger", "nowhere.json"}, 2, "nowhere.json"},
 		{"two ledgers", "", []string{"verify", "audit", "--ledger", "l.json", "-c", good}, 2, "two audit trails"},
 		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, 0, "commit"},
-		{"the help says it", "", []string{"--help"}, 0, "by -c FILE, as an argument"},
+		{"the help says it", "", []string{"--help"}, 0, "from -c FILE, from an argument"},
 		{"so does the help of a command", "", []string{"describe", "--help"}, 0, "also as an argument, or by"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

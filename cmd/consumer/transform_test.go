@@ -308,8 +308,8 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"faults of a scenario", []string{"--scenario", file(t, "rte: 1\n")}, 2, "", ":1:1: rte: unknown key; did you mean rate?"},
 		{"a rate of nothing", []string{"--rate", "0"}, 2, "", "--rate 0: out of range"},
-		{"more instances than are played", []string{"--instances", "10001"}, 2, "", "--instances 10001: out of range"},
-		{"more than is played", []string{"--scenario", file(t, "rate: 1000000\n")}, 2, "", "the simulation is too large: up to 2000000 records are played"},
+		{"more instances than can be simulated", []string{"--instances", "10001"}, 2, "", "--instances 10001: out of range"},
+		{"more than can be simulated", []string{"--scenario", file(t, "rate: 1000000\n")}, 2, "", "the simulation is too large: up to 2000000 records can be simulated"},
 		{"another format", []string{"-o", "xml"}, 2, "", "table, json, ndjson"},
 	} {
 		code, stdout, stderr := call(append([]string{"simulate", "-c", pipeline}, c.args...)...)

@@ -122,7 +122,7 @@ func TestRegistry_C4_jsonSchemaIsShownAndRewritten(t *testing.T) {
 		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
 	}
 	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "table"}, registry...)...).said("decoded value", `"status": "OPEN"`)
-	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--all", "--set", "status=PAID"}, registry...)...).said("/status: value must be one of", "0 to put back", "what follows its id is no JSON", "/cents: its exponent", "(?=a)")
+	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--all", "--set", "status=PAID"}, registry...)...).said("/status: value must be one of", "0 to put back", "the bytes after its id are not JSON", "/cents: its exponent", "(?=a)")
 	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--all", "--set", "state=PAID"}, registry...)...).said("additional properties 'state' not allowed")
 	d.want(cli.ExitPartly, append([]string{"replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
 	sent := d.read("payments")

@@ -70,12 +70,12 @@ func TestDecode_malformed(t *testing.T) {
 		problem string
 		code    string
 	}{
-		{"no headers at all", nil, "dlq-2-17", Unknown, "written by other software", ""},
-		{"foreign headers", []kgo.RecordHeader{headerOf("kafka_dlt-exception-message", "x")}, "dlq-2-17", Unknown, "written by other software", ""},
+		{"no headers at all", nil, "dlq-2-17", Unknown, "other software wrote", ""},
+		{"foreign headers", []kgo.RecordHeader{headerOf("kafka_dlt-exception-message", "x")}, "dlq-2-17", Unknown, "other software wrote", ""},
 		{"broken source", replaced(header.KeySource, "features/two/9"), "2-9-01020304", Native, header.KeySource, "geometry_invalid"},
 		{"broken attempt", replaced(header.KeyAttempt, "many"), "2-9-01020304", Native, header.KeyAttempt, "geometry_invalid"},
 		{"broken hash", replaced(header.KeyContentHash, "md5:00"), "2-9-01020304", Native, header.KeyContentHash, "geometry_invalid"},
-		{"a header stands twice", append(slices.Clone(sound), headerOf(header.KeyErrorCode, "other")), "2-9-01020304", Native, "stands twice", "geometry_invalid"},
+		{"a header occurs twice", append(slices.Clone(sound), headerOf(header.KeyErrorCode, "other")), "2-9-01020304", Native, "occurs twice", "geometry_invalid"},
 		{"only a code", []kgo.RecordHeader{headerOf(header.KeyErrorCode, "timeout")}, "dlq-2-17", Native, header.KeyDeadLetterID, "timeout"},
 	} {
 		l := Decode(dlqRecord(c.headers), false)
@@ -293,7 +293,7 @@ func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
 	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
 	expect.That(t, keyless.Keyed() && keyless.KeyHash() == l.KeyHash() && !(&Letter{}).Keyed(), "a key that did not fit is not identified by its hash")
 	batch := Decode(pointTo(header.Pointer{Position: at}, nil), true)
-	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "points to t/0/1, in a batch that could not be decompressed"), "%+v", batch)
+	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "its original is at t/0/1, in a batch that could not be decompressed"), "%+v", batch)
 	r.Headers[len(r.Headers)-1].Value = []byte("{")
 	bad := Decode(r, true)
 	expect.That(t, bad.Pointer == nil && len(bad.Problems) == 1 && strings.Contains(bad.Problems[0], header.KeyPointer), "%+v", bad.Problems)

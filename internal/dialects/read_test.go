@@ -257,7 +257,7 @@ func TestDetect_C4_the_newest_headers_count(t *testing.T) {
 			for _, both := range [][]kgo.RecordHeader{join(headers, own, before), join(own, before, headers)} {
 				expect.Equal(t, Detect(both), first, "beside", other, "of some time")
 				l := Read(first, both)
-				expect.That(t, first == Native || len(l.Problems) != 0 && strings.Contains(l.Problems[len(l.Problems)-1], string(other)+": which are newer cannot be told"),
+				expect.That(t, first == Native || len(l.Problems) != 0 && strings.Contains(l.Problems[len(l.Problems)-1], string(other)+": it is unknown which are newer"),
 					"%s, and %s at an unknown time: no problem mentions it: %q", first, other, l.Problems)
 			}
 		}

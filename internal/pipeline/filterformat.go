@@ -17,7 +17,7 @@ func FormatHeaders(source config.Source) ([]kgo.RecordHeader, error) {
 	case source.Format == envelope.Avro:
 		return nil, fmt.Errorf("source.format: %s is binary, but this command reads lines of JSON; try the mapping with -c on a copy of the file that sets geojson", source.Format)
 	case source.Format == envelope.Debezium && source.Debezium.Serialization == envelope.SerializationAvro:
-		return nil, fmt.Errorf("source.debezium.serialization: %s is bytes, and this reads lines of JSON; try the mapping on the events as JSON", source.Debezium.Serialization)
+		return nil, fmt.Errorf("source.debezium.serialization: %s is binary, but this command reads lines of JSON; try the mapping on the events as JSON", source.Debezium.Serialization)
 	case source.Format == envelope.CloudEvents:
 		return []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/cloudevents+json")}}, nil
 	}

@@ -145,7 +145,7 @@ func TestStateDir_C4_refuses(t *testing.T) {
 		"no journal":              {func(j string, _ []byte) error { return os.Remove(j) }, "has lost its journal"},
 		"jobs that cannot be read": {func(j string, _ []byte) error {
 			return os.WriteFile(filepath.Join(filepath.Dir(j), "control.json"), []byte("{"), 0o600)
-		}, "delete it if no replayer is at work"},
+		}, "delete it if no replayer is running"},
 		"a disk that is full": {func(j string, text []byte) error {
 			return os.Symlink("/dev/full", filepath.Join(filepath.Dir(j), "control.json.next"))
 		}, "no space left on device. Free space"},

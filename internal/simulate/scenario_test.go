@@ -311,7 +311,7 @@ func TestRun_stopsWithItsBudget(t *testing.T) {
 	x := newSimulation(newWorld(sys, s))
 	_, err := x.run(t.Context(), 10_000)
 	tooMuch := new(TooMuchError)
-	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "10000 events and attempts have been played") && x.work <= 11_000, "%d pieces of work, %v", x.work, err)
+	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "10000 events and attempts have been simulated") && x.work <= 11_000, "%d pieces of work, %v", x.work, err)
 }
 
 // If points are merged, the result has the maximum of the waiting records, the mean of the requests and the sum of the

@@ -67,7 +67,7 @@ func TestCompare(t *testing.T) {
 		{"dlq_takes_no_headers", set("features.dlq", settingMaxMessage, "1048588"),
 			[]string{"max_message_bytes|is 1048588|16384 more|" + configsCommand + "features.dlq --add-config max.message.bytes=1064972"}},
 		{"dlq_takes_nothing", set("features.dlq", settingMaxMessage, "200"), []string{"features.dlq (dlq)|is 200, but the pipeline's records|--add-config max.message.bytes=1064972"}},
-		{"state_takes_nothing", set("features.state", settingMaxMessage, "16383"), []string{"features.state (state)|needs up to 16384|--add-config max.message.bytes=1048588"}},
+		{"state_takes_nothing", set("features.state", settingMaxMessage, "16383"), []string{"features.state (state)|need up to 16384|--add-config max.message.bytes=1048588"}},
 		{"dlq_takes_more_than_it_must", set("features.dlq", settingMaxMessage, "9999999"), nil},
 		{"source_takes_more", set("features", settingMaxMessage, "12582912"),
 			append(slices.Repeat([]string{"max_message_bytes|--add-config max.message.bytes=12599296"}, 4),
@@ -162,10 +162,10 @@ func parse(t *testing.T, text string) *config.Config {
 func TestPlan(t *testing.T) {
 	want := []string{
 		"features (source): 3 partitions, clean-up chosen by its owner",
-		"features.retry-2s (tier): 3 partitions, kept for ever",
-		"features.retry-8s (tier): 3 partitions, kept for ever",
-		"features.retry-60s (tier): 3 partitions, kept for ever",
-		"features.dlq (dlq): 3 partitions, kept for ever",
+		"features.retry-2s (tier): 3 partitions, kept indefinitely",
+		"features.retry-8s (tier): 3 partitions, kept indefinitely",
+		"features.retry-60s (tier): 3 partitions, kept indefinitely",
+		"features.dlq (dlq): 3 partitions, kept indefinitely",
 		"features.out (output): 3 partitions, clean-up chosen by its owner",
 		"features.state (state): 3 partitions, compacted",
 		"features.ledger (ledger): 3 partitions, kept for 24 hours",
