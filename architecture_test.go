@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "redraw the diagram in docs/architecture
 
 const architecturePage = "docs/architecture.md"
 
-// The picture stands between these lines of the page.
+// The picture is between these lines of the page.
 const (
 	pictureBegins = "```text diagram\n"
 	pictureEnds   = "```\n"
@@ -36,7 +36,7 @@ func TestArchitecture_thePictureIsThatOfTheImports(t *testing.T) {
 	}
 }
 
-// packageImports gives the imports of each package of the product, without those of its tests.
+// packageImports returns the imports of each package of the product, without those of its tests.
 func packageImports(t *testing.T) map[string][]string {
 	imports := map[string][]string{}
 	for _, f := range goFiles(t) {
@@ -49,7 +49,7 @@ func packageImports(t *testing.T) map[string][]string {
 	return imports
 }
 
-// floors puts each package above all that it imports.
+// floors puts each package above everything that it imports.
 func floors(imports map[string][]string) [][]string {
 	floor := map[string]int{}
 	var of func(string) int

@@ -67,8 +67,8 @@ func rules(t *testing.T) (alerts, records []rule) {
 	return alerts, records
 }
 
-// S4-10, S4-11: an alert waits five minutes, and whoever is woken knows how urgent it is, what it is about, what happens by itself and what
-// to do first, before opening anything. rules_test.yaml shows the texts filled in.
+// S4-10, S4-11: an alert waits five minutes, and the person on call can read in it how urgent it is, what it is
+// about, what happens automatically and what to do first. rules_test.yaml shows the complete texts.
 func TestAlerts_S4_10_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.T) {
 	severities := map[string]string{"P1": "critical", "P2": "warning", "P3": "info"}
 	alerts, _ := rules(t)
@@ -82,7 +82,7 @@ func TestAlerts_S4_10_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.
 			text := a.Annotations[name]
 			expect.That(t, text != "" && (name != "summary" || !strings.Contains(text, "{{")), "%s: %s %q; want a text, and one summary for every occurrence, so that alerts group", a.Alert, name, text)
 			for _, metric := range metricName.FindAllString(text, -1) {
-				if metric != "up" && !known[metric] { // "up to" is no metric
+				if metric != "up" && !known[metric] { // "up to" is not a metric
 					t.Errorf("%s: %s uses %s, which is not exported", a.Alert, name, metric)
 				}
 			}
@@ -90,8 +90,8 @@ func TestAlerts_S4_10_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.
 	}
 }
 
-// S4-11: what an alert tells to run is there: a command of the consumer has a help, and one of the replayer is whole and refused for nothing
-// but the broker that is not there.
+// S4-11: the commands in alerts exist: a command of the consumer has a help, and one of the replayer is complete and
+// fails only because there is no broker.
 func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
 	alerts, _ := rules(t)
 	pipeline := filepath.Join(t.TempDir(), "pipeline.yaml")
@@ -108,16 +108,17 @@ func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
 				args, code, says = []string{args[0], "--help"}, 0, ""
 			}
 			cmd := exec.CommandContext(t.Context(), binaries[command[1]], args...)
-			said, _ := cmd.CombinedOutput() // the exit code says it
+			said, _ := cmd.CombinedOutput() // the exit code shows it
 			tried[command[1]]++
 			got := cmd.ProcessState.ExitCode()
 			expect.That(t, got == code && strings.Contains(string(said), says), "%s: %s ends with %d: %s", a.Alert, command[0], got, said)
 		}
 	}
-	expect.That(t, tried["replayer"] >= 10 && tried["consumer"] >= 10, "commands found: %v, at least ten of each stand in the alerts", tried)
+	expect.That(t, tried["replayer"] >= 10 && tried["consumer"] >= 10, "commands found: %v, want at least ten of each in the alerts", tried)
 }
 
-// C-7: whoever is alerted about lag finds out what to do: each alert has a section in the runbook, and each section an alert.
+// C-7: the person who gets an alert about lag finds out what to do: each alert has a section in the runbook, and each
+// section an alert.
 func TestAlerts_agree_with_the_runbook(t *testing.T) {
 	alerts, _ := rules(t)
 	sections := map[string]string{}
@@ -141,7 +142,7 @@ func TestAlerts_agree_with_the_runbook(t *testing.T) {
 
 var metricName = regexp.MustCompile(`(?:pipeline:)?\bswitchback_\w+(?::\w+)*|\bup\b`)
 
-// A rule over a metric that nobody exports never fires, and looks like peace.
+// A rule over a metric that is not exported never fires, and looks like good news.
 func TestAlerts_use_only_metrics_that_exist(t *testing.T) {
 	alerts, records := rules(t)
 	known := exportedMetrics(t)

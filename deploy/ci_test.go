@@ -39,8 +39,8 @@ type workflow struct {
 	} `yaml:"jobs"`
 }
 
-// The workflow for a repository of pipeline files checks them on every change, with actions that cannot change behind
-// anybody's back (S0-12).
+// The workflow for a repository of pipeline files checks them on every change, with actions that are pinned to
+// commits (S0-12).
 func TestCI_S0_12_theWorkflowChecksEveryChange(t *testing.T) {
 	text := must.Get(os.ReadFile("ci/workflow.yaml"))(t)
 	var w workflow
@@ -59,8 +59,8 @@ func TestCI_S0_12_theWorkflowChecksEveryChange(t *testing.T) {
 	expect.That(t, w.Env["SWITCHBACK_VERSION"] != "" && slices.Contains(runs, "bash ci/check"), "it runs %q with %v", runs, w.Env)
 }
 
-// The workflow's own command, in a repository that is made as the file says, passes; and fails once somebody changes the
-// policy so that it breaks what a scenario expects, or the file so that it is no pipeline, or forgets the scenario.
+// The workflow's own command, in a repository that is set up as the file describes, passes. It fails once somebody
+// changes the policy so that it breaks a scenario's expectation, or makes the file invalid, or forgets the scenario.
 func TestCI_S0_12_theCheckFailsWhenAPolicyBreaks(t *testing.T) {
 	bin := t.TempDir()
 	must.Get(proc.Build(t.Context(), bin, "consumer"))(t)
@@ -86,7 +86,7 @@ func TestCI_S0_12_theCheckFailsWhenAPolicyBreaks(t *testing.T) {
 			cmd.Dir, cmd.Env = repo, append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
-			_ = cmd.Run() // the exit code says it
+			_ = cmd.Run() // the exit code shows it
 			code := cmd.ProcessState.ExitCode()
 			expect.That(t, code == c.code && strings.Contains(out.String(), c.says) && !strings.Contains(out.String(), c.saysNot), "exit %d, want %d, with %q and without %q:\n%s", code, c.code, c.says, c.saysNot, out.String())
 		})

@@ -19,8 +19,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// service is what these tests look at. That the whole file follows the Compose Specification is checked
-// by its own validator in .ci/run.
+// service is the part of a service that these tests check. The validator of the Compose Specification checks the
+// whole file in .ci/run.
 type service struct {
 	Image string `yaml:"image"`
 	Build *struct {
@@ -72,7 +72,7 @@ func TestCompose_what_it_names_exists(t *testing.T) {
 	for name, s := range file.Services {
 		for other := range s.DependsOn {
 			_, ok := file.Services[other]
-			expect.That(t, ok, "%s depends on %s, which is no service", name, other)
+			expect.That(t, ok, "%s depends on %s, which is not a service", name, other)
 		}
 		for _, v := range s.Volumes {
 			source, _, _ := strings.Cut(v, ":")
@@ -80,7 +80,7 @@ func TestCompose_what_it_names_exists(t *testing.T) {
 				continue
 			}
 			info, err := os.Stat(source)
-			expect.That(t, err == nil && !info.IsDir(), "%s mounts %s, which is no file of this folder", name, source)
+			expect.That(t, err == nil && !info.IsDir(), "%s mounts %s, which is not a file of this folder", name, source)
 		}
 		if s.Build != nil {
 			_, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile))
@@ -89,7 +89,7 @@ func TestCompose_what_it_names_exists(t *testing.T) {
 	}
 }
 
-// Two processes with one transactional id fence each other for ever.
+// Two processes with one transactional id fence each other forever.
 func TestCompose_consumers_have_names_of_their_own(t *testing.T) {
 	seen := map[string]string{}
 	for name, s := range compose(t).Services {
@@ -132,7 +132,7 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	expect.That(t, slices.Equal(file.RuleFiles, []string{"rules.yaml"}), "rule files are %v", file.RuleFiles)
 }
 
-// Each consumer says whether it is ready, and alerts go to the service that is there.
+// Each consumer reports whether it is ready, and alerts go to an existing service.
 func TestCompose_health_and_alerts(t *testing.T) {
 	file := compose(t)
 	for _, name := range []string{"consumer-1", "consumer-2"} {
@@ -191,7 +191,7 @@ func TestDockerfile_builds_what_is_there(t *testing.T) {
 	expect.That(t, regexp.MustCompile(`(?m)^USER nonroot`).Match(text), "the image runs as root")
 }
 
-// The table that the compose file makes is the one that its consumers write: the statements are those of consumer sink ddl.
+// The compose file creates the table that its consumers write: the statements are those of consumer sink ddl.
 func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 	var file composeFile
 	load(t, "compose.sink.yaml", &file)
@@ -216,11 +216,11 @@ func dockerfile(t *testing.T) string {
 	return regexp.MustCompile(`\\\n\s*`).ReplaceAllString(string(text), "")
 }
 
-// mostConsumer is how large the consumer of an image may be, in bytes. The SQL engine of the index, by which the demo's replay chooses, is
-// 5 million of them (decision 0165).
+// mostConsumer is the largest size of the consumer in an image, in bytes. The SQL engine of the index, by which the
+// demo's replay chooses, is 5 million of them (decision 0165).
 const mostConsumer = 50_000_000
 
-// An image says which commit it is made of: by .git in its context, or by arguments of the build.
+// An image contains the commit from which it was built: from .git in its context, or from build arguments.
 func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	text := dockerfile(t)
 	flags := regexp.MustCompile(`-ldflags="([^"]+)"`).FindStringSubmatch(text)
@@ -241,10 +241,10 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	want := "consumer v1.2.3 (commit 0123456789ab, go"
 	expect.That(t, err == nil && strings.HasPrefix(string(out), want), "%v: %q, want %q…", err, out, want)
 	size := must.Get(os.Stat(binary))(t).Size()
-	expect.That(t, size <= mostConsumer, "the consumer has %d bytes, at most %d are wanted: what does it link that it does not need?", size, mostConsumer)
+	expect.That(t, size <= mostConsumer, "the consumer has %d bytes, want at most %d: which dependency does it link needlessly?", size, mostConsumer)
 }
 
-// container is what these tests look at.
+// container is the part of a container that these tests check.
 type container struct {
 	Name           string
 	Args           []string
@@ -257,7 +257,8 @@ type probe struct {
 	Get struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// The pipeline of the Kubernetes example is valid and answers the probes; the file that the containers are told of is mounted.
+// The pipeline of the Kubernetes example is valid and answers the probes; the file that the containers read is
+// mounted.
 func TestKubernetes(t *testing.T) {
 	containers := map[string]container{}
 	var pipeline string
@@ -279,7 +280,7 @@ func TestKubernetes(t *testing.T) {
 		}
 	}
 	cfg := must.Get(config.Parse("pipeline.yaml", []byte(pipeline), func(string) string { return "" }))(t)
-	expect.Equal(t, cfg.Metrics.Listen, "0.0.0.0:9464", "probes and Prometheus ask from elsewhere")
+	expect.Equal(t, cfg.Metrics.Listen, "0.0.0.0:9464", "probes and Prometheus connect from other machines")
 	run := containers["consumer"]
 	expect.That(t, strings.Join(run.Args, " ") == "run" && run.LivenessProbe.Get.Path == "/healthz" && run.ReadinessProbe.Get.Path == "/readyz", "%+v", run)
 	expect.Equal(t, strings.Join(containers["topics"].Args, " "), "topics ensure")

@@ -108,7 +108,7 @@ func parseBlocks(page, text string) ([]block, error) {
 	return out, nil
 }
 
-// parseInfo reads what stands behind the fence: a language and marks.
+// parseInfo parses the text after the fence: a language and marks.
 func parseInfo(info string) (string, map[string]string, error) {
 	lang, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
 	marks := map[string]string{}
@@ -123,7 +123,7 @@ func parseInfo(info string) (string, map[string]string, error) {
 	return lang, marks, nil
 }
 
-// smallest is the pipeline file that a fragment is put under when it has no `pipeline` of its own.
+// smallest is the pipeline file to which a fragment without its own `pipeline` is added.
 const smallest = `
 pipeline:
   id: example
@@ -153,7 +153,7 @@ func TestBlocks_configurations_load(t *testing.T) {
 	}
 }
 
-// completed puts the mandatory part under a fragment that lacks it.
+// completed adds the mandatory part to a fragment that lacks it.
 func completed(t *testing.T, fragment string) string {
 	t.Helper()
 	var keys map[string]any
@@ -181,7 +181,7 @@ func TestShippedConfigurationsLoad(t *testing.T) {
 	}
 }
 
-// whole is a pipeline file with nothing but the mandatory keys, one a line, and a broker that nobody could reach.
+// whole is a pipeline file with only the mandatory keys, one a line, and an unreachable broker.
 const whole = `pipeline:
   id: parcels
   retry_policy:
@@ -249,7 +249,7 @@ func TestLinks_lead_somewhere(t *testing.T) {
 	}
 }
 
-// linkFault says what is wrong with a link from a page, or "". Links out of the project are not followed.
+// linkFault returns the fault of a link from a page, or "". Links out of the project are not followed.
 func linkFault(page, target string) string {
 	if strings.Contains(target, "://") {
 		return ""
@@ -280,13 +280,14 @@ func linkFault(page, target string) string {
 	return "names a heading that the page does not have"
 }
 
-// Every block says how it is kept true. An excerpt stands in the named file, word for word but for the indentation, and JSON parses.
+// Every block has a mark that states how it is checked. An excerpt is in the named file, word for word except for the
+// indentation, and JSON parses.
 func TestBlocks_each_says_how_it_is_checked(t *testing.T) {
 	for _, b := range blocks(t) {
-		expect.That(t, len(b.marks) != 0, "%s: no mark says how the block is checked", b)
+		expect.That(t, len(b.marks) != 0, "%s: no mark states how the block is checked", b)
 		if b.has("file") {
 			text := must.Get(os.ReadFile(filepath.Join(root, b.marks["file"])))(t)
-			expect.That(t, strings.Contains(flat(string(text)), flat(b.text)), "%s: this text does not stand in %s", b, b.marks["file"])
+			expect.That(t, strings.Contains(flat(string(text)), flat(b.text)), "%s: this text is not in %s", b, b.marks["file"])
 		}
 		if b.lang == "json" {
 			var v any

@@ -36,7 +36,7 @@ func TestOrchestrators_S4_12_examplesCompile(t *testing.T) {
 	}
 }
 
-// ended is what the shared part says of a run.
+// ended is the shared part's result of a run.
 type ended struct {
 	Code    int
 	Verdict string

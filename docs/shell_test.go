@@ -32,18 +32,18 @@ func newShell(t *testing.T) shell {
 	t.Helper()
 	return shell{env: []string{
 		"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR=" + t.TempDir(),
-		"SWITCHBACK_METRICS_LISTEN=127.0.0.1:0",                                               // pages run side by side, and so may other tests
+		"SWITCHBACK_METRICS_LISTEN=127.0.0.1:0",                                               // pages run concurrently, and so may other tests
 		"SWITCHBACK_REPLAYER_INDEX_FILE=" + filepath.Join(t.TempDir(), "dead-letters.sqlite"), // not the reader's own
 	}}
 }
 
-// on returns the shell for a broker, which the commands take from the environment.
+// on returns the shell for a broker, which the commands read from the environment.
 func (s shell) on(broker string) shell {
 	s.env = append(slices.Clone(s.env), "SWITCHBACK_KAFKA_BROKERS="+broker)
 	return s
 }
 
-// run runs one block and returns what it left behind.
+// run runs one block and returns its output and exit code.
 func (s shell) run(t *testing.T, b block) proc.Result {
 	t.Helper()
 	ctx := testrun.Context(t, blockBound)
@@ -62,8 +62,8 @@ func emptyBroker(t *testing.T) string {
 	return broker.Addr()
 }
 
-// TestBlocks_commands_run runs each page from its top to its end, so that a page may build on what it said before. An empty
-// broker is the page's own; the demo plays once, and its blocks run beside it.
+// TestBlocks_commands_run runs each page from its top to its end, so that a page may build on its earlier blocks.
+// Each page has an empty broker of its own; the demo runs once, with its blocks beside it.
 func TestBlocks_commands_run(t *testing.T) {
 	all := blocks(t)
 	t.Run("pages", func(t *testing.T) {
@@ -140,7 +140,7 @@ func linePattern(line string) *regexp.Regexp {
 
 var ownCommand = regexp.MustCompile(`(?:^|[|;&]\s*|\s)(consumer|replayer)((?: +[a-z][a-z-]*)*)(.*)`)
 
-// A block that no test can run is held at least to the commands and flags that exist.
+// A block that no test can run is at least checked for commands and flags that exist.
 func TestBlocks_by_hand_use_commands_and_flags_that_exist(t *testing.T) {
 	s := newShell(t)
 	for _, b := range blocks(t) {
@@ -155,7 +155,7 @@ func TestBlocks_by_hand_use_commands_and_flags_that_exist(t *testing.T) {
 	}
 }
 
-// joined returns the lines of a block without comments, continued lines put together.
+// joined returns the lines of a block without comments, with continued lines joined.
 func joined(text string) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
@@ -166,7 +166,7 @@ func joined(text string) []string {
 	return out
 }
 
-// checkUse asks the program's own help about a command and its flags.
+// checkUse checks a command and its flags against the program's own help.
 func (s shell) checkUse(t *testing.T, b block, program string, words []string, rest string) {
 	t.Helper()
 	args := append(slices.Clone(words), "--help")
@@ -180,7 +180,7 @@ func (s shell) checkUse(t *testing.T, b block, program string, words []string, r
 	}
 }
 
-// short is the demo's story with the waits taken out of it: the same features, the same kinds of failure.
+// short is the demo's story without the waits: the same features, the same kinds of failure.
 func short() demo.Story {
 	none := time.Duration(0)
 	return demo.Story{
@@ -221,7 +221,7 @@ func startDemo(t *testing.T) string {
 	return screen.found[0]
 }
 
-// screen collects what is printed and says when all patterns have come, in their order.
+// screen collects the output and reports when all patterns have occurred, in their order.
 type screen struct {
 	mu       sync.Mutex
 	text     bytes.Buffer
@@ -234,7 +234,7 @@ func newScreen(patterns ...*regexp.Regexp) *screen {
 	return &screen{patterns: patterns, done: make(chan struct{})}
 }
 
-// Write takes a piece of output.
+// Write adds a piece of output.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

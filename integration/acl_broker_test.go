@@ -26,7 +26,7 @@ import (
 // aclUsers is the number of principals of the broker. Each row of the matrix uses one.
 const aclUsers = 300
 
-// aclBroker is a broker with ACLs. Apart from the test itself, a principal may only do what was granted to it.
+// aclBroker is a broker with ACLs. Apart from the test itself, a principal has only its granted permissions.
 type aclBroker struct {
 	*broker.Owned
 	admin    *kadm.Client

@@ -98,12 +98,12 @@ func (d *roleTest) wantRefused(p permission) {
 	d.t.Errorf("without %s on %s %s, which is printed for %s, no command prints %q: %s", p.op, p.grant.Resource, p.grant.Name, d.role, wanted, strings.Join(failures, "\n"))
 }
 
-// succeeded reports whether a command did what it could: it may have found nothing to do, or require --execute.
+// succeeded reports whether a command did its work: it may have found nothing to do, or require --execute.
 func succeeded(r proc.Result) bool {
 	return r.Code == 0 || r.Code == exitNothing || r.Code == exitRefused
 }
 
-// do runs a command with a new replayer index, because an existing index remembers what was read before.
+// do runs a command with a new replayer index, because an existing index contains records that were read before.
 func (d *roleTest) do(args []string) proc.Result {
 	d.t.Helper()
 	spec := d.spec(args[0], append(slices.Clone(args[1:]), "-c", d.file)...)
@@ -111,7 +111,7 @@ func (d *roleTest) do(args []string) proc.Result {
 	return proc.Run(d.ctx, d.t, spec)
 }
 
-// roleRows are the consumer commands that end by themselves.
+// roleRows are the consumer commands that end on their own.
 func roleRows() []row {
 	return []row{
 		{"consumer/topics", testTopicsRole}, {"consumer/adopt", testAdoptRole}, {"consumer/control", testControlRole},
@@ -206,7 +206,7 @@ func testGovernanceRole(t *testing.T, kafka *aclBroker) {
 	d.test()
 }
 
-// asAdmin calls work with a pipeline file whose principal may do everything.
+// asAdmin calls work with a pipeline file whose principal has all permissions.
 func (w *confinedPipe) asAdmin(work func()) {
 	w.t.Helper()
 	own, confined := w.file, w.set

@@ -159,7 +159,7 @@ func testAnyDLQ(t *testing.T, kafka *aclBroker) {
 		}
 		command, args := "replay", replay
 		if p.grant.Resource == acls.TransactionalID && strings.HasSuffix(p.grant.Name, "-control") {
-			command, args = "note", []string{group[1], "somebody looks at it"}
+			command, args = "note", []string{group[1], "an operator looks at it"}
 		}
 		code, text := replayer(command, args...)
 		if refused := code != 0; refused != (p.grant.When(p.op) != acls.Seen) {
@@ -403,8 +403,8 @@ func (d *revocation) whileIdle() {
 	d.untilReadyz(d.address, http.StatusOK)
 }
 
-// atStart starts the consumer without the permission and grants the permission later. A consumer that committed
-// something before it was refused keeps waiting. Any other consumer has exited or is about to.
+// atStart starts the consumer without the permission and grants the permission later. A consumer that committed a
+// transaction before it was refused keeps waiting. Any other consumer has exited or is about to.
 func (d *revocation) atStart() {
 	d.t.Helper()
 	d.revoke(d.perm)

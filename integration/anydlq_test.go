@@ -28,7 +28,7 @@ func example(t *testing.T, name, version string) java {
 	t.Helper()
 	dir := filepath.Join("..", "examples", "any-dlq", name)
 	pom := must.Get(os.ReadFile(filepath.Join(dir, "pom.xml")))(t)
-	must.That(t, strings.Contains(string(pom), "<version>"+version+"<"), "%s/pom.xml does not hold version %s", dir, version)
+	must.That(t, strings.Contains(string(pom), "<version>"+version+"<"), "%s/pom.xml does not contain version %s", dir, version)
 	libs, err := jars.Set{Name: "example-" + name + "-" + version, POM: pom}.Fetch(t.Context(), broker.Forced())
 	must.That(t, err == nil, "the libraries of the example %s: %v", name, err)
 	j := java{classes: t.TempDir(), libs: filepath.Join(libs, "*")}
@@ -81,7 +81,7 @@ type exampleProgram struct {
 	group   string                                           // prefix of its consumer group's name
 	change  []string                                         // flags that correct a payment
 	state   []string                                         // flags that store states outside of topics
-	planned string                                           // what the dry run prints about the change
+	planned string                                           // the description of the change in the dry run
 }
 
 // payments starts the example's program.

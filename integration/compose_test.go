@@ -27,7 +27,7 @@ import (
 // earthquakes is the number of features that examples/producer publishes.
 const earthquakes = 1707
 
-// overlay holds the commands of deploy/compose.yaml merged with deploy/compose.sink.yaml. The test runs them unchanged,
+// overlay has the commands of deploy/compose.yaml merged with deploy/compose.sink.yaml. The test runs them unchanged,
 // as processes of this machine. Only addresses and ports differ.
 type overlay struct {
 	*pipe
@@ -102,14 +102,14 @@ func (o *overlay) spec(service, program string) proc.Spec {
 // documented matches the psql command in a comment of the compose file.
 var documented = regexp.MustCompile(`(?m)^#   docker compose .* exec postgis (psql .*)$`)
 
-// S0-6: a user who follows deploy/compose.sink.yaml word by word gets every feature of the example into the table, with
-// heights and without dead letters. The test runs the commands of the file on a real Kafka and a real PostGIS.
+// S0-6: a user who follows deploy/compose.sink.yaml word for word gets every feature of the example into the table,
+// with heights and without dead letters. The test runs the commands of the file on a real Kafka and a real PostGIS.
 func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 	parallel(t, testrun.Nightly, needRealKafka)
 	o := readOverlay(t, 2*time.Minute)
 	psql := must.Get(o.server.Program("psql"))(t)
 	admin := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/postgres")
-	if _, err := admin.Exec(o.ctx, "create database features"); err != nil { // what POSTGRES_DB does
+	if _, err := admin.Exec(o.ctx, "create database features"); err != nil { // the effect of POSTGRES_DB
 		t.Fatal(err)
 	}
 	table := o.spec("table", psql)

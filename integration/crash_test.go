@@ -74,7 +74,7 @@ func (p *pipe) killWhileProducing(output *topiclog.Tail, kills, budget, effects 
 		output.Until(p.ctx, p.t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
 			select {
 			case <-consumer.Done():
-				p.t.Fatalf("the consumer exited by itself before kill %d", kill+1)
+				p.t.Fatalf("the consumer exited on its own before kill %d", kill+1)
 			default:
 			}
 			return len(seen) >= mark
@@ -146,7 +146,7 @@ func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
 	p.untilReadyz(address, http.StatusOK)
 	must.Do(t, kafka.Freeze())
 	body := p.untilReadyz(address, http.StatusServiceUnavailable)
-	expect.That(t, strings.Contains(body, "coordinator") || strings.Contains(body, "control topic") || strings.Contains(body, "member"), "/readyz gives no reason: %s", body)
+	expect.That(t, strings.Contains(body, "coordinator") || strings.Contains(body, "control topic") || strings.Contains(body, "member"), "/readyz returns no reason: %s", body)
 	consumer.Signal(t, syscall.SIGTERM)
 	consumer.Wait(p.ctx, t)
 	must.Do(t, kafka.Thaw())
@@ -216,7 +216,7 @@ func (p *pipe) stop(consumer *proc.Process) proc.Result {
 	return r
 }
 
-// S0-4, S3-1: a second consumer joins and leaves while records wait in a tier. Each record is tried once more, not
+// S0-4, S3-1: a second consumer joins and leaves while records wait in a tier. Each record is retried once, not
 // early, and is delivered once.
 func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
 	parallel(t, testrun.Proof)

@@ -139,7 +139,7 @@ func wantHeaders(t *testing.T, r *kgo.Record, want map[string]string) {
 	}
 }
 
-// event holds the fields of an audit event that tests read.
+// event has the fields of an audit event that tests read.
 type event struct{ Decision, Reason, Code, Source string }
 
 // auditEvents returns the audit events of one key, in their order.

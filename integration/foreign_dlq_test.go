@@ -46,7 +46,7 @@ func newForeignDLQ(t *testing.T, topics ...string) *foreignDLQ {
 	return d
 }
 
-// startLibrary starts the library's program. If the program exits by itself, all waits of the test are cancelled.
+// startLibrary starts the library's program. If the program exits on its own, all waits of the test are cancelled.
 func (d *foreignDLQ) startLibrary(j java, class string, args ...string) {
 	d.t.Helper()
 	program := j.start(d.t, class, args...)
@@ -94,7 +94,7 @@ func (d *foreignDLQ) waitForDeadLetter(dlq, key string, n int) *kgo.Record {
 	return found[n-1]
 }
 
-// listedDeadLetter holds the fields of a line of list --details that tests read.
+// listedDeadLetter has the fields of a line of list --details that tests read.
 type listedDeadLetter struct {
 	ID, Dialect string
 	DLQ, Source foreignPlace
@@ -140,7 +140,7 @@ func (d *foreignDLQ) listDeadLetters(dlq string) map[foreignPlace]listedDeadLett
 	return out
 }
 
-// wantedDeadLetter is a dead letter that a library must write, and what the replayer must read from it.
+// wantedDeadLetter is a dead letter that a library must write, and the values that the replayer must read from it.
 type wantedDeadLetter struct {
 	dlq      string
 	key      string

@@ -241,7 +241,7 @@ func compileForeign(t *testing.T, w *environment) java {
 	}
 	pom := must.Get(os.ReadFile(filepath.Join("foreign", "pom.xml")))(t)
 	for _, version := range []string{"<artifactId>spring-kafka</artifactId><version>" + springKafka + "<", "<artifactId>kafka-streams</artifactId><version>" + foreignKafka + "<"} {
-		must.That(t, strings.Contains(string(pom), version), "foreign/pom.xml does not hold %s", version)
+		must.That(t, strings.Contains(string(pom), version), "foreign/pom.xml does not contain %s", version)
 	}
 	missing := t.Skipf
 	if broker.Forced() {

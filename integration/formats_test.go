@@ -97,8 +97,8 @@ func cloudEvent(id string, left ...string) []kgo.RecordHeader {
 	return out
 }
 
-// C-1, C-7, C-4: a pipeline reads CloudEvents and Avro side by side and writes Avro. A registry that does not answer
-// costs a retry and no record. A record with an unknown schema, or an event without its attributes, becomes a dead
+// C-1, C-7, C-4: a pipeline reads both CloudEvents and Avro, and writes Avro. A registry that does not answer causes
+// a retry and loses no record. A record with an unknown schema, or an event without its attributes, becomes a dead
 // letter with its original bytes. Once the schema exists, the replayer's dry run passes and the replay is delivered.
 func TestFormats_C1_C7(t *testing.T) {
 	parallel(t, testrun.Proof)
@@ -171,7 +171,7 @@ func splitFeatures(order string) func(*settings) {
 const featuresPerCollection = 9
 
 // mixedCollections returns n collections. In each of them, the service refuses feature 1, feature 4 fails transiently
-// once and feature 6 twice, and no mapping accepts a value of feature 7.
+// once and feature 6 twice, and the mapping refuses a value of feature 7.
 func (p *pipe) mixedCollections(n int) (sent []*kgo.Record) {
 	p.t.Helper()
 	for _, name := range ids("c", n) {

@@ -66,9 +66,9 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	expect.That(t, strings.Contains(trail, "paused: ") && strings.HasSuffix(trail, "state_changed: permission granted"), "audit trail of the orders: %s", trail)
 }
 
-// S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after all instances restarted, while other batches
-// are delivered. The audit trail says how many of its records were delivered. The dead letters can be replayed, and an
-// operator can lift the quarantine.
+// S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after a restart of all instances, while other
+// batches are delivered. The audit trail has the number of its records that were delivered. The dead letters can be
+// replayed, and an operator can lift the quarantine.
 func TestBatchQuarantine_S4_1(t *testing.T) {
 	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, shortSession, tolerance("max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 20")).ensure()
@@ -89,7 +89,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	trail := p.log.Tail(t, p.topics.Audit)
 	trail.Until(p.ctx, t, "a report of the delivered records", func(seen []*kgo.Record) bool { return reportedDelivered(t, seen) > 0 })
 	p.kill(first)
-	batch("b-17", ids("y", 40), good) // the rest of the batch, whether valid or not
+	batch("b-17", ids("y", 40), good) // the other records of the batch, whether valid or not
 	batch("fine", ids("g", 40), good)
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
 	s := readSummary(t, r.Stdout)
@@ -105,7 +105,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
 		t.Errorf("status: %+v", s)
 	}
-	r = p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "accepted as it is")
+	r = p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "accepted unchanged")
 	must.That(t, r.Code == 0, "replay: %s", r)
 	p.drain()
 	r = p.run("consumer", "resume", "-c", p.file, "--batch", "b-18", "--reason", "x")
@@ -252,7 +252,7 @@ func (p *pipe) startPaused(names ...string) []*proc.Process {
 func (p *pipe) kill(instances ...*proc.Process) {
 	p.t.Helper()
 	for _, i := range instances {
-		expect.That(p.t, i.Kill(), "an instance exited by itself")
+		expect.That(p.t, i.Kill(), "an instance exited on its own")
 	}
 }
 
@@ -304,8 +304,8 @@ func value(r *kgo.Record, header string) string {
 	return ""
 }
 
-// S1-8, S4-12: an operator's pause holds for every instance and survives the death of all of them. No record is lost,
-// and no attempt is used.
+// S1-8, S4-12: an operator's pause applies to every instance and survives the death of all of them. No record is
+// lost, and no attempt is used.
 func TestPause_S1_8_S4_12(t *testing.T) {
 	parallel(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, shortSession).ensure()

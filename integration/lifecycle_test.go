@@ -23,7 +23,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// S4-12: after SIGTERM, a consumer finishes what is in flight, commits it, and exits with code 0.
+// S4-12: after SIGTERM, a consumer finishes the records in flight, commits them, and exits with code 0.
 func TestSigterm_S4_12(t *testing.T) {
 	parallel(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()

@@ -133,8 +133,9 @@ func wantCircuitLog(t *testing.T, stderr string) {
 	expect.That(t, len(states) >= 2 && states[0] && !states[len(states)-1], "circuit_open in the log: %v, want true at first and false at last", states)
 }
 
-// S3-1, S4-14: after the source topic was deleted and re-created, the ledger and the state topic have offsets of the old
-// topic. The consumer stops and says so. After the adoption, every new event and every waiting record is delivered.
+// S3-1, S4-14: after the source topic was deleted and re-created, the ledger and the state topic have offsets of the
+// old topic. The consumer stops and reports it. After the adoption, every new event and every waiting record is
+// delivered.
 func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 	parallel(t, testrun.Proof)
 	p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second)).ensure()
@@ -152,7 +153,7 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 
 	plan := p.run("consumer", "topics", "adopt", "-c", p.file)
 	must.That(t, plan.Code == 0 && strings.Contains(plan.Stdout, "was deleted and re-created") && strings.Contains(plan.Stdout, "--execute"), "the plan: %s", plan)
-	expect.That(t, strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
+	expect.That(t, strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not mention that %d keys are forgotten: %s", before, plan.Stdout)
 	again := p.start("it", "--until-end").Wait(p.ctx, t)
 	must.That(t, again.Code == 1, "a plan must change nothing: %s", again)
 	done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute")

@@ -248,7 +248,7 @@ func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 	return account
 }
 
-// wantTotals compares the counts of the topics with the expected ones.
+// wantTotals compares the counts in the topics with the expected ones.
 func wantTotals(t *testing.T, account *conservation.Account, inputs int, want conservation.Place) {
 	t.Helper()
 	n, sum := account.Totals()
@@ -289,9 +289,9 @@ func (s summary) wantBalanced(t *testing.T) summary {
 	return s
 }
 
-// environment is what the tests share: one broker and one build of the commands. The first test that needs it creates
-// it. TestMain must not: `go test` tracks the files and variables that a result depends on only while tests run, and
-// would otherwise reuse cached results of another broker or of older commands.
+// environment has the resources that the tests share: one broker and one build of the commands. The first test that
+// needs it creates it. TestMain must not: `go test` tracks the files and variables on which a result depends only
+// while tests run, and would otherwise reuse cached results of another broker or of older commands.
 type environment struct {
 	kafka    *broker.Broker
 	commands proc.Binaries
@@ -318,7 +318,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// sharedEnvironment returns what the tests share, and fails the test if it is unavailable.
+// sharedEnvironment returns the shared resources of the tests, and fails the test if they are unavailable.
 func sharedEnvironment(t *testing.T) *environment {
 	t.Helper()
 	shared.Do(func() {

@@ -79,7 +79,7 @@ func (p *pipe) consentFlags(args []string) []string {
 // printedConsent matches the flags that a dry run prints for the number of dead letters.
 var printedConsent = regexp.MustCompile(` --all\b| --expect \d+`)
 
-// state holds the fields of a dead letter's state record that tests read.
+// state has the fields of a dead letter's state record that tests read.
 type state struct {
 	ID, Status, Source string
 	ReprocessCount     int    `json:"reprocess_count"`
@@ -184,9 +184,9 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	expect.That(t, code == exitNothing, "a replay took escalated dead letters (exit code %d)", code)
 }
 
-// C-4, decision 0033: A, B, A is three changes, even if one or both of the A became dead letters. An older dead letter
-// is closed in favour of a newer event with the same content, never the other way round. If the replayer cannot tell a
-// repetition from a change, the consumer closes the repetition.
+// C-4, decision 0033: A, B, A is three changes, even if one or both of the A became dead letters. An older dead
+// letter is closed in favour of a newer event with the same content, never the other way round. If the replayer
+// cannot distinguish a repetition from a change, the consumer closes the repetition.
 func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 	parallel(t, testrun.Fast)
 	const n = 5
@@ -289,13 +289,13 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 	half, all := plan("half", "--limit", fmt.Sprint(n/2)), plan("all")
 	for round := range rounds {
 		how := []string{"--rate", "2000/s"}
-		if round > 0 || rounds == 1 { // both take over the lease; otherwise, in the first round, one is told about the other
+		if round > 0 || rounds == 1 { // both take over the lease; otherwise, in the first round, one of them reports the other
 			how = append(how, "--take-over")
 		}
 		one, other := apply(half, how...), apply(all, how...)
 		for _, r := range []proc.Result{one.Wait(p.ctx, t), other.Wait(p.ctx, t)} {
-			// A replayer may do all, do a part, be told about the other one, or be fenced before or after its first
-			// transaction.
+			// A replayer may do all of the work, do a part, report the other one, or be fenced before or after its
+			// first transaction.
 			fenced, refused := strings.Contains(r.Stderr, "took over"), strings.Contains(r.Stderr, "another replayer is at work")
 			expect.That(t, r.Code == 0 || r.Code == 4 || r.Code == exitStopped && fenced || r.Code == exitRefused && (fenced || refused), "an operator: %s", r)
 		}

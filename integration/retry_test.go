@@ -34,7 +34,7 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	wantTotals(t, p.verify(seen...), len(failures), conservation.Place{Output: len(failures)})
 	expect.Equal(t, s.number(t, "retried"), 10, "summary: retried")
 	expect.Equal(t, p.wantNoneEarly(seen), 10, "tier records")
-	// Attempt n goes to tier n, and later attempts to the last tier. The headers say so, as text.
+	// Attempt n goes to tier n, and later attempts to the last tier. The headers contain this as text.
 	visits := map[string][]string{}
 	for _, r := range seen {
 		id := string(r.Key)
@@ -67,9 +67,9 @@ func byKey(records []*kgo.Record) map[string][]*kgo.Record {
 	return out
 }
 
-// wantNoneEarly checks with the clock of the service that no attempt was made between a failure and the due time in its
-// tier record (architecture, section 1, guarantee 4). It returns the number of checked tier records, so that a test can
-// tell that it proved something.
+// wantNoneEarly checks with the clock of the service that no attempt was made between a failure and the due time in
+// its tier record (architecture, section 1, guarantee 4). It returns the number of checked tier records, so that a
+// test can check that it proved something.
 func (p *pipe) wantNoneEarly(tierRecords []*kgo.Record) int {
 	p.t.Helper()
 	for _, r := range tierRecords {
@@ -157,7 +157,7 @@ func TestTiersChanged_S3_1_anEmptyFormerTierIsDeleted(t *testing.T) {
 }
 
 // S3-1, S0-4: a rolling deployment changes the tiers. While instances with the old and the new list share the group,
-// each one drains the tiers of the other. No record is stranded, delivered twice or tried early.
+// each one drains the tiers of the other. No record is lost, delivered twice or attempted early.
 func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
 	parallel(t, testrun.Proof)
 	p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), shortSession, func(s *settings) {

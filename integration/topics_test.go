@@ -58,7 +58,7 @@ func TestSourceGrows_S3_1_S4_14(t *testing.T) {
 				must.That(t, stopped.Code == 1 && strings.Contains(stopped.Stderr, word), "want exit code 1 and %q: %s", word, stopped)
 			}
 			refused := p.start("it", "--until-end").Wait(p.ctx, t)
-			must.That(t, refused.Code == 1, "want exit code 1 until the topics fit: %s", refused)
+			must.That(t, refused.Code == 1, "want exit code 1 until the topics match: %s", refused)
 			p.addPartitions(4, append(p.topics.Tiers, p.topics.DLQ, p.statusTopic, p.topics.Source+".state", p.topics.Source+".ledger")...)
 			p.runConsumer("topics", "check")
 			for _, id := range second {
@@ -81,8 +81,8 @@ func anyBeyond(records []*kgo.Record, partition int32) bool {
 	return false
 }
 
-// S0-4: a topic that a running consumer writes to is deleted and re-created. The consumer continues by itself, and no
-// result is produced twice.
+// S0-4: a topic to which a running consumer writes is deleted and re-created. The consumer continues on its own, and
+// no result is produced twice.
 func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 	parallel(t, testrun.Nightly)
 	const n = 80

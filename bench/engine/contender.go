@@ -23,7 +23,7 @@ type kind string
 const (
 	library kind = "engine"
 	bare    kind = "bare loop"
-	dressed kind = "dressed loop" // the bare loop, which also writes what the engine writes
+	dressed kind = "dressed loop" // the bare loop, which also writes the engine's records
 )
 
 // spec describes the work of one contender in one run.
@@ -44,7 +44,7 @@ type spec struct {
 func (s *spec) output() string { return s.Run + ".out" }
 func (s *spec) ledger() string { return s.Run + ".ledger" }
 
-// report is what a contender measured.
+// report is the measurement of a contender.
 type report struct {
 	Transactions int
 	Aborted      int

@@ -66,14 +66,14 @@ func flags(args []string) (plan, error) {
 	set.IntVar(&p.keys, "keys", 100_000, "distinct keys among them")
 	set.IntVar(&p.partitions, "partitions", 6, "partitions of every topic")
 	set.IntVar(&p.rounds, "rounds", 3, "rounds; in each, every contender runs once")
-	set.IntVar(&p.batch, "batch", 0, "records that a loop takes into one transaction, at most; 0: as many as the engine did on average in the same round")
+	set.IntVar(&p.batch, "batch", 0, "largest number of records in a transaction of a loop; 0: the engine's average in the same round")
 	set.IntVar(&p.rate, "rate", 20_000, "events per second of a paced load")
 	set.StringVar(&p.profile, "profile", "", "write the contenders' CPU profiles into this directory")
 	if err := set.Parse(args[1:]); err != nil {
 		return p, err
 	}
 	if *brokers == "" {
-		return p, errors.New("no broker: give -brokers host:port or set KAFKA_BROKERS; it must be a real Kafka, an imitation costs nothing to commit")
+		return p, errors.New("no broker: set -brokers host:port or KAFKA_BROKERS; it must be a real Kafka, because commits cost nothing on an imitation")
 	}
 	p.brokers = strings.Split(*brokers, ",")
 	if p.events < 1 || p.keys < 1 || p.partitions < 1 || p.rounds < 1 || p.batch < 0 || p.rate < 1 {

@@ -34,8 +34,8 @@ type question struct {
 	filter deadletters.Filter
 }
 
-// questions returns each filter of list and groups: some that an index supports, some that select much, and some that
-// select nothing.
+// questions returns each filter of list and groups: some that an index supports, some that select many dead letters,
+// and some that select none.
 func questions(o options, begin time.Time) []question {
 	at := func(share float64) time.Time { return begin.Add(time.Duration(share * float64(o.span))) }
 	header := func(name string, value *string) []deadletters.HeaderMatch {
@@ -45,29 +45,29 @@ func questions(o options, begin time.Time) []question {
 	return []question{
 		{"no filter", deadletters.Filter{}},
 		{"id", deadletters.Filter{IDs: []string{id(some)}}},
-		{"code, most letters", deadletters.Filter{Codes: []string{"coercion_failed"}}},
+		{"code, most dead letters", deadletters.Filter{Codes: []string{"coercion_failed"}}},
 		{"code, nothing", deadletters.Filter{Codes: []string{"timeout"}}},
-		{"group, most letters", deadletters.Filter{Groups: []string{groupOf(0)}}},
-		{"group, few letters", deadletters.Filter{Groups: []string{groupOf(9)}}},
+		{"group, most dead letters", deadletters.Filter{Groups: []string{groupOf(0)}}},
+		{"group, few dead letters", deadletters.Filter{Groups: []string{groupOf(9)}}},
 		{"status pending", deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}},
 		{"status escalated", deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}},
 		{"since, the last day", deadletters.Filter{Since: at(1).Add(-24 * time.Hour)}},
 		{"since and until, half of all", deadletters.Filter{Since: at(0.2501), Until: at(0.7502)}},
 		{"feature", deadletters.Filter{Features: []string{fmt.Sprintf("P-%d", some)}}},
 		{"feature, nothing", deadletters.Filter{Features: []string{"no such feature"}}},
-		{"bbox, few letters", deadletters.Filter{BBox: &deadletters.BBox{West: 10.05, South: 47.05, East: 10.15, North: 47.15}}},
+		{"bbox, few dead letters", deadletters.Filter{BBox: &deadletters.BBox{West: 10.05, South: 47.05, East: 10.15, North: 47.15}}},
 		{"bbox, half of all", deadletters.Filter{BBox: &deadletters.BBox{West: 0, South: -90, East: 13, North: 90}}},
 		{"bbox, nothing", deadletters.Filter{BBox: &deadletters.BBox{West: -10, South: 48, East: -9, North: 49}}},
-		{"header by its name, all letters", deadletters.Filter{Headers: header("traceparent", nil)}},
-		{"header by its value, one letter", deadletters.Filter{Headers: header("traceparent", new(traceparent(some)))}},
+		{"header by its name, all dead letters", deadletters.Filter{Headers: header("traceparent", nil)}},
+		{"header by its value, one dead letter", deadletters.Filter{Headers: header("traceparent", new(traceparent(some)))}},
 		{"header, nothing", deadletters.Filter{Headers: header("absent", nil)}},
 		{"pipeline, a tenth", deadletters.Filter{Pipelines: []string{"roads"}}},
 		{"run, 10000 letters", deadletters.Filter{Runs: []string{runOf(some)}}},
-		{"text, one letter", deadletters.Filter{Text: fmt.Sprintf(`"AT-%d"`, some)}},
+		{"text, one dead letter", deadletters.Filter{Text: fmt.Sprintf(`"AT-%d"`, some)}},
 		{"text, nothing", deadletters.Filter{Text: "no such text"}},
-		{"text, 1 letter of 1000", deadletters.Filter{Text: "somebody of street 123\""}},
-		{"text, all letters", deadletters.Filter{Text: "N/A"}},
-		{"text and code, few letters", deadletters.Filter{Text: "N/A", Groups: []string{groupOf(9)}}},
+		{"text, 1 dead letter of 1000", deadletters.Filter{Text: "somebody of street 123\""}},
+		{"text, all dead letters", deadletters.Filter{Text: "N/A"}},
+		{"text and code, few dead letters", deadletters.Filter{Text: "N/A", Groups: []string{groupOf(9)}}},
 		{"code, status, since and bbox", deadletters.Filter{
 			Codes: []string{"coercion_failed"}, Statuses: []deadletters.Status{deadletters.Pending}, Since: at(0.5),
 			BBox: &deadletters.BBox{West: 9, South: 46, East: 12, North: 48},

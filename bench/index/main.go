@@ -44,9 +44,9 @@ func parse() int {
 	flag.StringVar(&o.brokers, "brokers", "127.0.0.1:9092", "brokers, separated by commas")
 	flag.StringVar(&o.place, "index", "", "file or postgres:// address (default: a file that is removed)")
 	flag.IntVar(&o.deadLetters, "dead-letters", 1_000_000, "dead letters")
-	flag.Float64Var(&o.states, "states", 0.1, "share of the letters that have a state record, from 0 to 1")
-	flag.DurationVar(&o.span, "span", 30*24*time.Hour, "time over which the letters died, up to now")
-	flag.BoolVar(&o.ask, "ask", true, "ask the questions; false fills only")
+	flag.Float64Var(&o.states, "states", 0.1, "share of the dead letters that have a state record, from 0 to 1")
+	flag.DurationVar(&o.span, "span", 30*24*time.Hour, "time over which the dead letters died, up to now")
+	flag.BoolVar(&o.ask, "ask", true, "measure the queries; false only fills the index")
 	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of indexing and answers")
 	flag.Parse()
 	if err := run(ctx, o); err != nil {
@@ -62,7 +62,7 @@ type figures struct {
 	States        int             `json:"states"`
 	Engine        dlqindex.Engine `json:"engine"`
 	IndexSeconds  float64         `json:"index_seconds"`
-	IndexCPU      float64         `json:"index_processor_seconds"` // of all cores, which is the right figure on a shared machine
+	IndexCPU      float64         `json:"index_processor_seconds"` // of all cores, which is the meaningful figure on a shared machine
 	AgainSeconds  float64         `json:"sync_without_news_seconds"`
 	FileMiB       int64           `json:"file_mib,omitempty"`
 	PeakRSSMiB    int64           `json:"peak_rss_mib"`

@@ -43,9 +43,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.rows, "rows", 50_000, "parcels")
 	flags.IntVar(&o.slice, "slice", 5_000, "events that one of both writes before it is the other's turn")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds, each with new tables")
-	flags.IntVar(&o.batch, "batch", 500, "rows of a batch of the loop by hand; the sink has its default, which is 500")
-	flags.IntVar(&o.connections, "connections", 4, "connections of the loop by hand; the sink has its default, which is 4")
-	flags.IntVar(&o.writers, "writers", 2064, "records that wait for the sink side by side, as in a consumer at its defaults")
+	flags.IntVar(&o.batch, "batch", 500, "rows of a batch of the hand-written loop; the sink has its default, which is 500")
+	flags.IntVar(&o.connections, "connections", 4, "connections of the hand-written loop; the sink has its default, which is 4")
+	flags.IntVar(&o.writers, "writers", 2064, "records that wait for the sink concurrently, as in a consumer with its defaults")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (b *bench) replay(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if n != b.deadLetters || result.Reinjected != b.deadLetters {
-		return 0, fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.deadLetters)
+		return 0, fmt.Errorf("the source topic has %d dead letters, the replayer reports %d, want %d", n, result.Reinjected, b.deadLetters)
 	}
 	fmt.Printf("replayer replay --plan:                     %s, %d MB at the most\n", rate(b.deadLetters, span), memory)
 	return span, nil
@@ -140,7 +140,7 @@ func (b *bench) command(ctx context.Context, args ...string) (took time.Duration
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return 0, 0, "", errors.New("this system does not tell the memory of a process")
+		return 0, 0, "", errors.New("the memory of a process is unknown on this system")
 	}
 	return time.Since(began), int(usage.Maxrss / 1024), stdout.String(), nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// deadLetter is one dead letter, and what its replay writes.
+// deadLetter is one dead letter, and the records of its replay.
 type deadLetter struct {
 	dead, back, state, event *kgo.Record
 }

@@ -17,8 +17,8 @@ import (
 const rounds = 7
 
 // BenchmarkBefore compares this binary with the same benchmark of another commit, which was built there by `go test
-// -tags bench -c -o FILE ./bench/transform`. BENCH_BEFORE names its file. The two alternate, so that other load on the
-// machine affects both.
+// -tags bench -c -o FILE ./bench/transform`. BENCH_BEFORE names its file. The two binaries alternate, so that other
+// load on the machine affects both.
 func BenchmarkBefore(b *testing.B) {
 	other := os.Getenv("BENCH_BEFORE")
 	if other == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// withClient calls f with a client of the pipeline's cluster, once a broker answers. An error about a missing permission names what to
-// grant.
+// withClient calls f with a client of the pipeline's cluster, once a broker answers. An error about a missing
+// permission names the permission to grant.
 func withClient(ctx context.Context, cfg *config.Config, f func(*kgo.Client) error) error {
 	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
@@ -45,7 +45,7 @@ func withControl(ctx context.Context, cfg *config.Config, file string, f func(*k
 			return err
 		}
 		if err != nil {
-			return fmt.Errorf("%w; `consumer topics ensure -c %s` creates what is missing", err, file)
+			return fmt.Errorf("%w; `consumer topics ensure -c %s` creates the missing ones", err, file)
 		}
 		return f(client, view)
 	})

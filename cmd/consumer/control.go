@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// orderFlags are the flags of a command that orders something for the whole pipeline.
+// orderFlags are the flags of a command that gives an order for the whole pipeline.
 type orderFlags struct {
 	reason, by, batch string
 
@@ -78,7 +78,7 @@ func (f orderFlags) checkGatesOff(given bool) error {
 	case !given:
 		return nil
 	case f.batch != "":
-		return usageError(errors.New("--for is about the gates of the whole pipeline, --batch about one batch: give one of them"))
+		return usageError(errors.New("--for is about the gates of the whole pipeline, --batch about one batch: set one of them"))
 	case f.gatesOff <= 0:
 		return usageError(fmt.Errorf("--for %s: want a time above 0, such as 10m; to end a time without gates, leave it out", f.gatesOff))
 	case f.gatesOff > limit.Std():
@@ -87,7 +87,8 @@ func (f orderFlags) checkGatesOff(given bool) error {
 	return nil
 }
 
-// pipeline orders a phase for the pipeline. If the pipeline has it already, that is no error, and nothing is ordered.
+// pipeline orders a phase for the pipeline. If the pipeline has that phase already, nothing is ordered, which is not
+// an error.
 func (f orderFlags) pipeline(cmd *cobra.Command, cfg *config.Config, file string, phase control.Phase) error {
 	return f.order(cmd, cfg, file, func(ctx context.Context, write *control.Writer, view control.View, s control.State) error {
 		before := view.Pipeline
@@ -126,10 +127,10 @@ func (f orderFlags) release(cmd *cobra.Command, cfg *config.Config, file string)
 	})
 }
 
-// order reads the current orders and calls give with the frame of a new order.
+// order reads the current orders and calls give with the fields of a new order.
 func (f orderFlags) order(cmd *cobra.Command, cfg *config.Config, file string, give func(context.Context, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
-		return usageError(errors.New("give the reason with --reason; it is written to the audit trail"))
+		return usageError(errors.New("set the reason with --reason; it is written to the audit trail"))
 	}
 	if f.by == "" {
 		f.by = operator()
@@ -140,7 +141,7 @@ func (f orderFlags) order(cmd *cobra.Command, cfg *config.Config, file string, g
 	})
 }
 
-// operator returns the caller's name, as the system knows it.
+// operator returns the caller's name in the operating system.
 func operator() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {
@@ -159,7 +160,7 @@ func rateCodes() []control.Code {
 	}
 }
 
-// resumed describes what had paused a resumed pipeline, and when the gates judge again.
+// resumed describes why a resumed pipeline was paused, and when the gates judge again.
 func resumed(t config.Tolerance, before, now control.State) string {
 	var out strings.Builder
 	switch {

@@ -25,7 +25,7 @@ that is printed. Then broker, console, metrics and consumer stay usable until Ct
 is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Events < 0 {
-				return usageError(fmt.Errorf("--events %d: ask for one or more", o.Events))
+				return usageError(fmt.Errorf("--events %d: use one or more", o.Events))
 			}
 			if o.KafkaPort < 0 || o.KafkaPort > 65535 {
 				return usageError(fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", devbroker.PortFlag, o.KafkaPort))

@@ -66,7 +66,7 @@ func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridRep
 	return w.Flush()
 }
 
-// printGatesOff lists what passes the geometry gates because they are off.
+// printGatesOff lists the geometries that pass because their gates are off.
 func printGatesOff(w io.Writer, cfg *config.Config) {
 	off := gatesOff(cfg)
 	if len(off) == 0 {
@@ -103,7 +103,7 @@ func printTimeline(w io.Writer, cfg *config.Config, line consumer.Timeline) {
 	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, last)
 }
 
-// gatesOff lists the geometry gates that let everything pass.
+// gatesOff lists the geometry gates that accept everything.
 func gatesOff(cfg *config.Config) []transform.GateOff {
 	off := cfg.Transform.GatesOff()
 	if cfg.Pipeline.Tolerance.PrecisionDecimalThreshold > 0 { // a floor sets how many decimals pass

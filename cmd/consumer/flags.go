@@ -40,7 +40,7 @@ func withFile(cmd *cobra.Command, run fileRun) *cobra.Command {
 	return cmd
 }
 
-// configFlagOnly adds the pipeline file to cmd as a flag. An argument of cmd would be taken for something else.
+// configFlagOnly adds the pipeline file to cmd as a flag. An argument of cmd has another meaning.
 func configFlagOnly(cmd *cobra.Command, file *string) {
 	registerConfig(cmd, file, cli.PipelineFlagUsage)
 }
@@ -48,7 +48,7 @@ func configFlagOnly(cmd *cobra.Command, file *string) {
 func registerConfig(cmd *cobra.Command, file *string, usage string) {
 	cmd.Flags().StringVarP(file, "config", "c", "", usage)
 	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
-		panic(err) // the flag was made one line above
+		panic(err) // the flag was added one line above
 	}
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error { return chooseFile(cmd, file, args) }
 }
@@ -74,11 +74,11 @@ func chooseFile(cmd *cobra.Command, file *string, args []string) error {
 	return sayFile(cmd, choice)
 }
 
-// stray returns the fault of the words after a command; nil if it accepts them.
+// stray returns the fault of the arguments of a command; nil if it accepts them.
 func stray(cmd *cobra.Command, args []string) error {
 	takes := "flags only"
 	if cmd.Flags().Lookup("config") != nil {
-		takes = "flags only: give the pipeline file with -c"
+		takes = "flags only: name the pipeline file with -c"
 	}
 	if _, ok := cmd.Annotations[fileArgument]; ok {
 		if len(args) == 1 {
@@ -86,7 +86,7 @@ func stray(cmd *cobra.Command, args []string) error {
 		}
 		takes = "one argument, the pipeline file"
 	}
-	return usageError(fmt.Errorf("unexpected word %q; `%s` takes %s", strings.Join(args, " "), cmd.CommandPath(), takes))
+	return usageError(fmt.Errorf("unexpected word %q; `%s` accepts %s", strings.Join(args, " "), cmd.CommandPath(), takes))
 }
 
 // outputs lists the values of -o, which replayer has too. A report is one object, so ndjson is JSON on one line.
@@ -97,7 +97,7 @@ func outputFlag(cmd *cobra.Command) *outputValue {
 	v := new(outputValue)
 	cmd.Flags().VarP(v, "output", "o", strings.Join(outputs(), ", "))
 	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag was made one line above
+		panic(err) // the flag was added one line above
 	}
 	return v
 }
@@ -134,7 +134,7 @@ func (v *outputValue) encode(out io.Writer, x any) error {
 // verboseFlag is the name of the flag -v, which every command has.
 const verboseFlag = "verbose"
 
-// verbose reports whether -v was given.
+// verbose reports whether -v was set.
 func verbose(cmd *cobra.Command) bool {
 	on, err := cmd.Flags().GetBool(verboseFlag)
 	return err == nil && on
@@ -157,7 +157,7 @@ func newVersion() *cobra.Command {
 	var output *outputValue
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Show version and commit of this program, and what built it",
+		Short: "Show version and commit of this program, and how it was built",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := cli.ReadBuild()
 			if !output.people() {

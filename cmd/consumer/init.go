@@ -54,7 +54,7 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return usageError(fmt.Errorf("`%s` takes one argument, a sample of features; - is standard input", cmd.CommandPath()))
+	return usageError(fmt.Errorf("`%s` needs one argument: a sample of features; - is standard input", cmd.CommandPath()))
 }
 
 func (f initFlags) run(cmd *cobra.Command, from string) error {
@@ -98,7 +98,7 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	return tried(cmd, cfg, seen)
 }
 
-// read reads the sample. An interrupt ends the wait for an input that does not come.
+// read reads the sample. An interrupt ends the wait for input that does not arrive.
 func read(ctx context.Context, in io.Reader) (*sample.Sample, error) {
 	type result struct {
 		seen *sample.Sample
@@ -146,7 +146,8 @@ func open(cmd *cobra.Command, from string) (io.Reader, func(), error) {
 	return file, func() { _ = file.Close() }, nil
 }
 
-// write writes the file, whole or not at all. It overwrites an existing file only with --force, and never the sample.
+// write writes the file, completely or not at all. It overwrites an existing file only with --force, and never the
+// sample.
 func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
 	if f.out == "" {
 		_, err := cmd.OutOrStdout().Write(text)

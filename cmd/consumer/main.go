@@ -37,12 +37,12 @@ func run(args []string, stdout, stderr io.Writer) cli.Exit {
 	return exitCode(err)
 }
 
-// usageError marks a wrong call.
+// usageError marks an invalid command line.
 func usageError(err error) error { return cli.ExitError{Code: cli.ExitUsage, Err: err} }
 
 var (
 	errInterrupted = cli.ExitError{Code: cli.ExitInterrupted, Err: errors.New("interrupted")} // the command was stopped before it was done
-	errRejected    = errors.New("rejected")                                                   // the command has printed what it refused
+	errRejected    = errors.New("rejected")                                                   // the command has printed the refused items
 )
 
 func exitCode(err error) cli.Exit {
@@ -138,8 +138,8 @@ func listen(stderr io.Writer) *signals {
 	return s
 }
 
-// sameSignal is within which a repeated signal counts as the first one: a caller that stops a process and its group,
-// like timeout(1), sends it twice at once.
+// sameSignal is the time within which a repeated signal counts as the first one: a caller that stops a process and
+// its group, like timeout(1), sends it twice at once.
 const sameSignal = 100 * time.Millisecond
 
 func (s *signals) watch(stderr io.Writer) {
@@ -160,8 +160,8 @@ func (s *signals) watch(stderr io.Writer) {
 	}
 }
 
-// within ends the process if it was told to stop and has not done so in time. The next owner reprocesses what is not
-// committed. The caller ends the bound when the work has ended.
+// within ends the process if it was told to stop and has not done so in time. The next owner reprocesses uncommitted
+// records. The caller ends the bound when the work has ended.
 func (s *signals) within(limit time.Duration, stderr io.Writer) (end func()) {
 	done := make(chan struct{})
 	go func() {
@@ -187,7 +187,7 @@ func (s *signals) close() {
 	close(s.ch)
 }
 
-// terminated reports whether SIGTERM asked to stop: the usual end of a service, not an interruption.
+// terminated reports whether SIGTERM stopped the process: the usual end of a service, not an interruption.
 func (s *signals) terminated() bool {
 	var cause signalError
 	return errors.As(context.Cause(s.ctx), &cause) && cause.signal == syscall.SIGTERM

@@ -56,7 +56,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"no command shows help", nil, 0, "consumer demo", ""},
-		{"the help says what the exit codes mean", []string{"--help"}, 0, "6  the pipeline is paused", ""},
+		{"the help explains the exit codes", []string{"--help"}, 0, "6  the pipeline is paused", ""},
 		{"version", []string{"--version"}, 0, "consumer ", ""},
 		{"unknown command", []string{"replay"}, 2, "", `unknown command "replay"`},
 		{"mistyped command", []string{"validte", "-c", good}, 2, "", "unknown command \"validte\" for `consumer`; did you mean validate?"},
@@ -72,7 +72,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"a valid file, strictly", []string{"validate", "-c", good, "--strict"}, 0, "valid, 0 warnings", ""},
 		{"a warning", []string{"validate", "-c", warned}, 0, "valid, 1 warning", "is not a public address"},
 		{"a warning, strictly", []string{"validate", "-c", warned, "--strict"}, 4, "valid, 1 warning", "--strict allows none"},
-		{"what is done with every error, S4-3", []string{"validate", "-c", good, "--explain-errors"}, 0, "http_not_found", ""},
+		{"the reaction to every error, S4-3", []string{"validate", "-c", good, "--explain-errors"}, 0, "http_not_found", ""},
 		{"the same for programs, S4-3", []string{"validate", "-c", good, "--explain-errors", "-o", "json"}, 0, `"code": "db_conflict"`, ""},
 		{"errors in a wrong format", []string{"validate", "-c", good, "--explain-errors", "-o", "xml"}, 2, "", "table, json, ndjson"},
 		{"a valid file for programs", []string{"validate", "-c", good, "-o", "ndjson"}, 0, `"valid":true,"faults":[],"warnings":[]`, ""},
@@ -85,7 +85,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"a demo of fewer events than none", []string{"demo", "-n", "-5"}, 2, "", "--events -5"},
 		{"a demo on a port that is none", []string{"demo", "--port", "99999"}, 2, "", "--port 99999: ports go from 1 to 65535"},
 		{"a limit of a run without an end", []string{"run", "-c", good, "--sla", "10m"}, 2, "", "--until-end"},
-		{"a limit that is no share", []string{"run", "-c", good, "--until-end", "--max-dlq-rate", "5"}, 2, "", "0 to 1"},
+		{"a limit that is not a share", []string{"run", "-c", good, "--until-end", "--max-dlq-rate", "5"}, 2, "", "0 to 1"},
 		{"an order without a reason", []string{"pause", "-c", good}, 2, "", "--reason"},
 		{"status in a wrong format", []string{"status", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
 		{"verify of a partition that is none", []string{"verify", "records", "-c", good, "--partition", "-7"}, 2, "", "--partition -7"},
@@ -260,15 +260,15 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		{"flag and argument differ", "", []string{"describe", other, "-c", good}, 2, `by the argument; name one`},
 		{"a variable of the shell that is not set", good, []string{"describe", "-c", ""}, 2, "-c names an empty pipeline file"},
 		{"an order", other, []string{"pause", "-c", good, "--reason", "x"}, 2, "two pipeline files are named"},
-		{"transform takes its argument for no pipeline", "", []string{"transform", good}, 2, "takes flags only: give the pipeline file with -c"},
-		{"nor does verify audit, which reads ledgers too", "", []string{"verify", "audit", good}, 2, "takes flags only: give the pipeline file with -c"},
+		{"the argument of transform is not a pipeline", "", []string{"transform", good}, 2, "takes flags only: name the pipeline file with -c"},
+		{"nor does verify audit, which reads ledgers too", "", []string{"verify", "audit", good}, 2, "takes flags only: name the pipeline file with -c"},
 		{"its help does not promise it", "", []string{"verify", "audit", "--help"}, 0, "pipeline file (YAML); also by SWITCHBACK_CONFIG\n"},
-		{"what has no pipeline file does not mention one", "", []string{"version", good}, 2, "takes flags only\n"},
+		{"a command without a pipeline file does not mention one", "", []string{"version", good}, 2, "takes flags only\n"},
 		{"a file that the environment names and is not there", "nowhere.yaml", []string{"validate"}, 2, "nowhere.yaml"},
 		{"a ledger that is named is meant", good, []string{"verify", "audit", "--ledger", "nowhere.json"}, 2, "nowhere.json"},
 		{"two ledgers", "", []string{"verify", "audit", "--ledger", "l.json", "-c", good}, 2, "two audit trails"},
-		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, 0, "commit"},
-		{"the help says it", "", []string{"--help"}, 0, "from -c FILE, from an argument"},
+		{"a command that needs none does not require one", "nowhere.yaml", []string{"version"}, 0, "commit"},
+		{"the help describes it", "", []string{"--help"}, 0, "from -c FILE, from an argument"},
 		{"so does the help of a command", "", []string{"describe", "--help"}, 0, "also as an argument, or by"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
 		}
 		seen++
 		if cmd.PreRunE == nil {
-			t.Errorf("%s has -c, and does not take it through configFlag", cmd.CommandPath())
+			t.Errorf("%s has -c, but not through configFlag", cmd.CommandPath())
 			continue
 		}
 		err := cmd.PreRunE(cmd, nil)

@@ -46,7 +46,7 @@ On SIGTERM or Ctrl-C it finishes and commits the records in flight and leaves th
 	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable across restarts; overrides engine.instance (default the host name, then HOST-2 and so on)")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
 	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "largest share of this run's records that may become dead letters, 0 to 1; above it the exit code is 4; default pipeline.tolerance.max_dead_letter_rate (with --until-end)")
-	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one logs a warning, continues, and ends with exit code 4 (with --until-end)")
+	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer run logs a warning, continues, and ends with exit code 4 (with --until-end)")
 	cmd.Flags().BoolVar(&f.allowQuarantine, "allow-quarantine", false, "a run that leaves a batch quarantined ends with exit code 0, not 4 (with --until-end)")
 	return cmd
 }
@@ -77,7 +77,8 @@ func firstLevel(cmd *cobra.Command) string {
 	return os.Getenv("SWITCHBACK_LOG_LEVEL")
 }
 
-// fileLevel sets the log level of the file, and returns what a reload may set: nothing with -v, which stays as it is.
+// fileLevel sets the log level of the file, and returns the function by which a reload changes it: with -v it changes
+// nothing.
 func fileLevel(cmd *cobra.Command, level *slog.LevelVar, cfg *config.Config) *slog.LevelVar {
 	if verbose(cmd) {
 		return nil
@@ -160,8 +161,8 @@ func load(file string, log *slog.Logger) (*config.Config, error) {
 	return cfg, nil
 }
 
-// summaryProblem returns why a summary cannot be written to file. It is checked before the run: after hours of work,
-// exit code 1 would tell a scheduler that the work has failed.
+// summaryProblem returns the reason why a summary cannot be written to file. It is checked before the run: after
+// hours of work, exit code 1 would tell a scheduler that the work has failed.
 func summaryProblem(file string) error {
 	if file == "" || file == "-" {
 		return nil
@@ -226,9 +227,9 @@ func reload(ctx context.Context, hangup <-chan os.Signal, file string, consumer 
 	}
 }
 
-// name returns the name of this instance: --instance, or a name of the host that no other process of the group has. It
-// does not check a given name, which may have to take over from a process that hangs. others counts the processes that
-// took a name of this host before. Call release after the instance has left its group.
+// name returns the name of this instance: --instance, or a name of the host that no other process of the group has.
+// It does not check a given name, which may have to take over from a process that hangs. others counts the processes
+// that use a name of this host already. Call release after the instance has left its group.
 func (f runFlags) name(cfg *config.Config, log *slog.Logger) (instance string, others int, release func(), err error) {
 	host, err := os.Hostname()
 	if f.instance != "" || err != nil || cfg.Engine.Instance != host {

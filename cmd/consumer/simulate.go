@@ -39,7 +39,7 @@ exit code is 4 if an expectation of the scenario is broken, so it can test a pol
 	cmd.Flags().Float64Var(&f.rate, "rate", 0, "records a second; overrides the scenario (default 100)")
 	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how many hours the source receives records; overrides the scenario (default 1)")
 	cmd.Flags().IntVar(&f.instances, "instances", 0, "consumers that share the work; overrides the scenario (default 1)")
-	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the same seed gives the same run; overrides the scenario (default 1)")
+	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the same seed repeats the run; overrides the scenario (default 1)")
 	f.output = outputFlag(cmd)
 	cmd.Flags().BoolVar(&f.expect, "expect", false, "exit code 4 if an expectation of the scenario is broken")
 	return cmd

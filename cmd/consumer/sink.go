@@ -45,7 +45,7 @@ func newSinkEnsure() *cobra.Command {
 	var execute bool
 	cmd := withTable(&cobra.Command{
 		Use:   "ensure -c FILE",
-		Short: "Print what the table, its columns and its guard lack; with --execute, create it",
+		Short: "Print the missing parts of the table and its guard; with --execute, create them",
 		Long: `Look at the database and print the statements that create what is missing: the table with a typed column for each field of
 the mapping, its geometry with SRID and dimension, its GiST index, comments, the guard; or the missing columns of an existing
 table. With --execute it runs them in one transaction; an index on a table with rows is created last, without blocking others.

@@ -46,7 +46,7 @@ there is no lag: in place on a terminal, otherwise as one line of JSON each time
 		})
 	})
 	f.output = outputFlag(cmd)
-	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
+	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of the instances whose circuits are shown (default metrics.listen, on this machine)")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat it until interrupted")
 	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
@@ -99,7 +99,7 @@ func local(listen string) []string {
 	return []string{net.JoinHostPort(host, port)}
 }
 
-// watching shows reports until the command is interrupted, which is its regular end.
+// watching shows reports until the command is interrupted, which is its normal end.
 func (f *statusFlags) watching(cmd *cobra.Command, gather func(context.Context) (status.Report, error)) error {
 	out := cmd.OutOrStdout()
 	size := cli.TerminalSize(out)
@@ -137,7 +137,7 @@ func ready(ctx context.Context, address string, out io.Writer) error {
 	}
 	at := local(address)
 	if len(at) == 0 {
-		return usageError(fmt.Errorf("metrics.listen %q is not host:port with a port that can be asked", address))
+		return usageError(fmt.Errorf("metrics.listen %q is not a host:port to which a request can be sent", address))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at[0]+"/readyz", http.NoBody)
 	if err != nil {

@@ -30,7 +30,7 @@ func newTopics() *cobra.Command {
 func newTopicsEnsure() *cobra.Command {
 	return withFile(&cobra.Command{
 		Use:   "ensure -c FILE",
-		Short: "Create the missing topics; report what differs in existing ones, and change none of them",
+		Short: "Create the missing topics; report differences of existing ones, but change none of them",
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
 		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
 			report, err := topics.Ensure(cmd.Context(), admin, topics.Plan(cfg))
@@ -53,7 +53,7 @@ func newTopicsCheck() *cobra.Command {
 	var output *outputValue
 	cmd := withFile(&cobra.Command{
 		Use:   "check -c FILE",
-		Short: "List what is wrong with the topics, with the commands that fix it",
+		Short: "List the faults of the topics, with the commands that fix them",
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
 		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
 			plan, err := topics.PlanOn(cmd.Context(), admin, cfg)
@@ -163,24 +163,24 @@ func printAdoption(w io.Writer, a *engine.Adoption, cfg *config.Config, file str
 	fmt.Fprintf(w, "\nNothing is changed. Stop all instances, then: consumer topics adopt -c %s --execute\n", file)
 }
 
-// meaning describes what adopting does about a mismatch.
+// meaning describes the effect of adopting on a mismatch.
 func meaning(m retrytopics.Mismatch, a *engine.Adoption, cfg *config.Config) string {
 	switch m.Kind {
 	case retrytopics.MismatchSource, retrytopics.MismatchUnbound:
-		return fmt.Sprintf("%s: what took effect last is forgotten for %s; %s is read from its start, and each of its events %s",
+		return fmt.Sprintf("%s: the last effective events are forgotten for %s; %s is read from its start, and each of its events %s",
 			m.Topic, cli.Count(a.Forgotten, "key"), m.Topic, newerThanBefore(cfg))
 	case retrytopics.MismatchTier:
-		text := m.Topic + ": what waited in the former topic is lost; the audit trail names it (retried, and nothing after it)"
+		text := m.Topic + ": the records that waited in the former topic are lost; the audit trail names them (retried, and nothing after it)"
 		if cfg.Ordering.Mode == config.OrderingStrict {
-			text += "; keys that wait go on without their turn, and no older event takes effect after a newer one"
+			text += "; keys that wait continue out of turn, and no older event takes effect after a newer one"
 		}
 		return text
 	case retrytopics.MismatchLedger:
-		return m.Topic + ": repetitions of what the former topic knew are not recognised"
+		return m.Topic + ": repetitions of events in the former topic are not recognized"
 	case retrytopics.MismatchState:
-		return m.Topic + ": the order of the records that wait is not known any more, nor is the newest version of a key; the group goes on from its commits"
+		return m.Topic + ": the order of the waiting records is lost, and so is the newest version of each key; the group continues from its commits"
 	case retrytopics.MismatchGroup:
-		return fmt.Sprintf("%s: group %s goes on where group %s stopped", m.Topic, m.Now, m.Remembered)
+		return fmt.Sprintf("%s: group %s continues where group %s stopped", m.Topic, m.Now, m.Remembered)
 	}
 	return string(m.Kind)
 }
@@ -188,9 +188,9 @@ func meaning(m retrytopics.Mismatch, a *engine.Adoption, cfg *config.Config) str
 // newerThanBefore describes when an event of a re-created topic counts as newer than earlier ones.
 func newerThanBefore(cfg *config.Config) string {
 	if cfg.Source.Version == "" || cfg.Ordering.Mode == config.OrderingNone {
-		return "counts as newer than what was before"
+		return "counts as newer than all earlier ones"
 	}
-	return "counts by its version (" + cfg.Source.Version + "), and as newer than what was before with the same one"
+	return "counts by its version (" + cfg.Source.Version + "), and as newer than earlier ones with the same version"
 }
 
 // aclsFlags are the flags of topics acls.
@@ -212,7 +212,7 @@ Give the principal of consumer run the role run alone (--for run); topics, contr
 operators. The replayer's privileges are printed by replayer acls.`,
 	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error { return f.print(cmd, cfg, output) })
 	cmd.Flags().StringVar(&f.principal, "principal", "", "principal that gets them, such as User:orders (mandatory)")
-	cmd.Flags().StringVar(&f.host, "host", "*", "address that the principal may come from")
+	cmd.Flags().StringVar(&f.host, "host", "*", "address from which the principal may connect")
 	cmd.Flags().StringSliceVar(&f.roles, "for", roleWords(), "what for: "+strings.Join(roleWords(), ", "))
 	output = outputFlag(cmd)
 	return cmd

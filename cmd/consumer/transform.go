@@ -46,16 +46,16 @@ tolerance.precision_decimal_threshold, which pauses a pipeline, are refused. Rem
 a warning names each field whose property no GeoJSON line had. The exit code is 0 if every line passed, otherwise 4.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	configFlagOnly(cmd, &f.file) // an argument would be taken for the input
+	configFlagOnly(cmd, &f.file) // an argument would be read as the input
 	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write refused lines to this file instead of standard error")
 	cmd.Flags().BoolVar(&f.meta, "meta", false, `add a member "switchback" to each feature: feature_id, content_hash, version`)
 	cmd.Flags().BoolVar(&f.enrich, "enrich", false, "run the remote steps, too")
 	return cmd
 }
 
-// collectLater is the heap growth, in percent, at which garbage is collected. A line is garbage once it is written, and
-// little else is in memory. At Go's default of 100 the collector takes a third of the processor time, and on a second
-// core more than that core contributes.
+// collectLater is the heap growth, in percent, at which garbage is collected. A line is garbage once it is written,
+// and little else is in memory. At Go's default of 100 the collector uses a third of the processor time, and on a
+// second core more than that core contributes.
 const collectLater = 400
 
 func (f transformFlags) run(cmd *cobra.Command) (err error) {

@@ -53,12 +53,12 @@ func TestTransform(t *testing.T) {
 	expect.That(t, err == nil && code == 4 && strings.HasPrefix(string(text), `{"line":2,`) && strings.Contains(stderr, "1 of 2 lines rejected; see "+rejects), "rejections in a file: exit %d, %q, %q, %v", code, text, stderr, err)
 	expect.That(t, strings.Contains(stdout, `"switchback":{"feature_id":"1","content_hash":"sha256:`), "--meta: %q", stdout)
 	code, _, stderr = filtered(t, named, "-c", name, "--rejects", filepath.Join(t.TempDir(), "no", "folder"))
-	expect.That(t, code == 2 && strings.Contains(stderr, "--rejects"), "a file that cannot be made: exit %d, %q", code, stderr)
+	expect.That(t, code == 2 && strings.Contains(stderr, "--rejects"), "a file that cannot be created: exit %d, %q", code, stderr)
 	code, _, stderr = filtered(t, named, "-c", file(t, pipelineFile+"transform: { unmapped: perhaps }\n"))
 	expect.That(t, code == 2 && strings.Contains(stderr, "transform.unmapped"), "a mapping with a fault: exit %d, %q", code, stderr)
 }
 
-// Remote steps are only asked if the command line says so.
+// Remote steps are only called if the command line enables them.
 func TestTransform_enrich(t *testing.T) {
 	name := file(t, mapping+"enrich: [{ name: place, http: { url: \"http://127.0.0.1:1/{id}\", allow_private: true }, set: { place: /name } }]\n")
 	code, stdout, stderr := filtered(t, named, "-c", name)
@@ -234,7 +234,7 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 	}
 	const round = `{"type":"Feature","geometry":{"type":"Point","coordinates":[9.5,47.1]},"properties":{}}` + "\n"
 	code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name)
-	expect.That(t, code == 0 && strings.Count(stdout, "\n") == 401, "honest ones and a round one: exit %d, %s", code, stderr)
+	expect.That(t, code == 0 && strings.Count(stdout, "\n") == 401, "accurate ones and a round one: exit %d, %s", code, stderr)
 	code, stdout, stderr = filtered(t, lines(100, 4), "-c", name)
 	expect.That(t, code == 4 && strings.Count(stdout, "\n") == 25 && strings.Count(stderr, `"code":"precision_degraded"`) == 75, "cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 }
@@ -281,7 +281,7 @@ func TestResume_S4_12_forHasBounds(t *testing.T) {
 		"nothing":        {orderFlags{}, true, "--for 0s: want a time above 0, such as 10m"},
 		"less":           {orderFlags{gatesOff: -time.Minute}, true, "--for -1m0s: want a time above 0"},
 		"more than that": {orderFlags{gatesOff: 25 * time.Hour}, true, "--for 25h0m0s: want at most 24h"},
-		"and a batch":    {orderFlags{gatesOff: time.Minute, batch: "b"}, true, "give one of them"},
+		"and a batch":    {orderFlags{gatesOff: time.Minute, batch: "b"}, true, "set one of them"},
 	} {
 		err := c.flags.checkGatesOff(c.given)
 		expect.That(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want)), "%s: %v, want %q", name, err, c.want)
@@ -303,7 +303,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"all expectations hold", []string{"--scenario", holds, "--expect"}, 0, "max_dlq_share", ""},
 		{"a broken expectation", []string{"--scenario", breaks, "--expect"}, 4, "BROKEN", "1 of 1 expectation broken"},
 		{"a gate that holds", []string{"--scenario", paused, "--expect"}, 4, "PAUSED by a gate", "1 of 1 expectation broken"},
-		{"a broken expectation that nobody asked for", []string{"--scenario", breaks}, 0, "BROKEN", ""},
+		{"a broken expectation without --expect", []string{"--scenario", breaks}, 0, "BROKEN", ""},
 		{"nothing expected", []string{"--expect"}, 2, "", "the scenario has no expectations"},
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"faults of a scenario", []string{"--scenario", file(t, "rte: 1\n")}, 2, "", ":1:1: rte: unknown key; did you mean rate?"},

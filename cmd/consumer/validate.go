@@ -95,7 +95,7 @@ type checked struct {
 	Coordinates *refdata.GridReport `json:"coordinates,omitempty"`
 }
 
-// printValid prints that a file has no faults, and what else is useful to know.
+// printValid prints that a file has no faults, and further useful facts.
 func printValid(out io.Writer, output *outputValue, c checked) error {
 	if !output.people() {
 		return output.encode(out, c)

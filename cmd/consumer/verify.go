@@ -28,7 +28,7 @@ func newVerify() *cobra.Command {
 // verifyWithin verifies within --timeout; 0 is no limit. It adds advice to a timeout.
 func verifyWithin(outer context.Context, timeout time.Duration, advice string, run func(context.Context) error) error {
 	if timeout < 0 {
-		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", timeout))
+		return usageError(fmt.Errorf("--timeout %s: set a time, or 0 for none", timeout))
 	}
 	ctx := outer
 	if timeout > 0 {
@@ -89,7 +89,7 @@ Exit codes: 0 proven, or nothing known is wrong; 4 violated; 1 it could not be v
 	f.output = outputFlag(cmd)
 	flags := cmd.Flags()
 	flags.Int32Var(&f.options.Bounds.Partition, "partition", -1, "verify this partition of the source only (-1: all)")
-	flags.Int64Var(&f.options.Bounds.From, "from", 0, "from this offset of the source on")
+	flags.Int64Var(&f.options.Bounds.From, "from", 0, "from this offset of the source")
 	flags.Int64Var(&f.options.Bounds.To, "to", 0, "up to this offset of the source, not included (0: the end)")
 	flags.IntVar(&f.options.Limit, "limit", verify.DefaultLimit, "how many records of each kind to name")
 	flags.Int64Var(&f.options.MaxPositions, "max-positions", verify.DefaultMaxPositions, "largest number of positions in memory, 8 bytes each")
@@ -102,13 +102,13 @@ func (f *recordsFlags) check() error {
 	b := f.options.Bounds
 	switch {
 	case b.Partition < -1:
-		return usageError(fmt.Errorf("--partition %d: give the number of a partition, or -1 for all", b.Partition))
+		return usageError(fmt.Errorf("--partition %d: set the number of a partition, or -1 for all", b.Partition))
 	case b.From < 0 || b.To < 0 || b.To > 0 && b.To <= b.From:
 		return usageError(fmt.Errorf("--from %d --to %d: want offsets from 0, and --to after --from", b.From, b.To))
 	case f.options.Limit < 0:
-		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
+		return usageError(fmt.Errorf("--limit %d: set a number from 0", f.options.Limit))
 	case f.options.MaxPositions < 1:
-		return usageError(fmt.Errorf("--max-positions %d: give a number from 1", f.options.MaxPositions))
+		return usageError(fmt.Errorf("--max-positions %d: set a number from 1", f.options.MaxPositions))
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func newVerifyTable() *cobra.Command {
 	var f tableFlags
 	cmd := withTable(&cobra.Command{
 		Use:   "table -c FILE",
-		Short: "Compare the table with the output topic while the pipeline runs; with --repair, rewrite what differs",
+		Short: "Compare the table with the output topic while the pipeline runs; with --repair, rewrite rows that differ",
 		Long: `Compare the table with the newest record of each key of the output topic, column by column, and name each row that is
 missing, stale (of an older event), extra or changed. Rows that are ahead of the topic, or whose record the topic no longer
 has, are counted. The pipeline keeps running, and only a temporary table is written.
@@ -177,9 +177,9 @@ Exit codes: 0 nothing known is wrong, or everything was repaired; 4 violated; 1 
 func (f *tableFlags) run(cmd *cobra.Command, cfg *config.Config, _ string) error {
 	switch {
 	case f.options.Limit < 0:
-		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
+		return usageError(fmt.Errorf("--limit %d: set a number from 0", f.options.Limit))
 	case f.options.MaxKeys < 1:
-		return usageError(fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys))
+		return usageError(fmt.Errorf("--max-keys %d: set a number from 1", f.options.MaxKeys))
 	}
 	return verifyWithin(cmd.Context(), f.timeout, "", func(ctx context.Context) error {
 		return withClient(ctx, cfg, func(client *kgo.Client) error {

@@ -45,7 +45,7 @@ Exit codes: 0 complete, or the remaining part is intact; 4 broken; 1 it could no
 	choose := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if f.ledger != "" {
-			return nil // a named ledger counts, whatever the environment has
+			return nil // an explicitly named ledger takes precedence over the environment
 		}
 		return choose(cmd, args)
 	}
@@ -99,7 +99,7 @@ func (f *auditFlags) before() ([]audit.Report, error) {
 	}
 	var report chainsReport
 	if err := json.Unmarshal(text, &report); err != nil || report.Chains == nil {
-		return nil, usageError(fmt.Errorf("--since: %s is no output of verify audit -o json", f.since))
+		return nil, usageError(fmt.Errorf("--since: %s is not an output of verify audit -o json", f.since))
 	}
 	return report.Chains, nil
 }
@@ -179,7 +179,7 @@ func (r chainsReport) Line() string {
 }
 
 func newGovernance() *cobra.Command {
-	cmd := &cobra.Command{Use: "governance", Short: "Export the ledger of what governance stopped"}
+	cmd := &cobra.Command{Use: "governance", Short: "Export the ledger of records that governance stopped"}
 	cmd.AddCommand(newGovernanceExport())
 	return cmd
 }

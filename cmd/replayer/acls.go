@@ -38,7 +38,7 @@ go back to; a dry run of replay prints them.`,
 	flags.StringSliceVar(&f.to.Topics, "target", nil, "a topic that dead letters of a DLQ without a pipeline go back to; may be repeated")
 	flags.StringSliceVar(&f.to.Groups, "watch-group", nil, "a consumer group that --watch-group of replay follows; may be repeated")
 	flags.StringVar(&f.principal, "principal", "", "principal that gets them, such as User:desk (mandatory)")
-	flags.StringVar(&f.host, "host", "*", "address that the principal may come from")
+	flags.StringVar(&f.host, "host", "*", "address from which the principal may connect")
 	flags.StringSliceVar(&f.roles, "for", texts(acls.ReplayerRoles()), "what for: "+strings.Join(texts(acls.ReplayerRoles()), ", "))
 	return cmd
 }

@@ -62,7 +62,7 @@ func boundMemory(limit int64, percent int) {
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show version and commit of this program, and what built it",
+		Short: "Show version and commit of this program, and how it was built",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.output == "table" {

@@ -21,11 +21,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// In the storm, ten times as many bytes wait as the engine may hold.
+// In the storm, ten times as many bytes wait as the engine may keep.
 const (
 	stormRecords = 20_000
 	stormPad     = 16 << 10 // maximum; payloads have half of it on average, so 160 MB wait
-	stormHeld    = 16 << 20 // approximate limit of the bytes of records that the engine holds
+	stormHeld    = 16 << 20 // approximate limit of the bytes of records that the engine keeps
 )
 
 // S0-4, S4-14: all records fail at once. The tiers accept all of them, and after the storm, new retries run.

@@ -24,8 +24,8 @@ var (
 	seedFlag    = flag.Uint64("chaos.seed", 0, "seed of records and faults; 0: that of SWITCHBACK_TEST_SEED")
 )
 
-// environment is what the tests share: one broker, which they may kill, and a proxy in front of its second listener. The
-// first test that needs it creates it.
+// environment has the resources that the tests share: one broker, which they may kill, and a proxy in front of its
+// second listener. The first test that needs it creates it.
 type environment struct {
 	kafka *broker.Owned
 	proxy *proxy.Proxy
@@ -66,8 +66,8 @@ func parallelTests() error {
 	return flag.Set("test.parallel", "3")
 }
 
-// sharedEnvironment returns what the tests share. Without Kafka it skips the test, or fails it if the environment
-// demands a real broker.
+// sharedEnvironment returns the shared resources of the tests. Without Kafka it skips the test, or fails it if the
+// environment demands a real broker.
 func sharedEnvironment(t *testing.T) *environment {
 	t.Helper()
 	shared.Do(func() { shared.err = shared.begin() })

@@ -55,7 +55,7 @@ type setup struct {
 	limit      int             // of the records of the load; without it, the load runs until stopLoad
 	mix        feed.Mix        // of the load; feed.DefaultMix if empty
 	delays     []time.Duration // of the tiers; short ones if empty
-	heldBytes  int             // approximate limit of the bytes that a worker may hold
+	heldBytes  int             // approximate limit of the bytes of records in a worker
 	proxied    bool            // workers reach the broker through the proxy
 }
 
@@ -240,7 +240,7 @@ func (sc *scene) end() (retries []time.Time) {
 		sc.fleet.stop(name)
 	}
 	for _, end := range sc.fleet.unexpectedExits() {
-		sc.t.Errorf("seed %d: a worker ended by itself: %s", sc.seed, end)
+		sc.t.Errorf("seed %d: a worker ended on its own: %s", sc.seed, end)
 	}
 	return sc.judge()
 }
@@ -271,17 +271,17 @@ func (sc *scene) drain() {
 			moved, last = time.Now(), uncommitted
 		}
 		if sc.ctx.Err() != nil || time.Since(moved) > stallBound() {
-			sc.t.Errorf("seed %d: not done %v after the last fault, nothing moved for %v: %s",
+			sc.t.Errorf("seed %d: not done %v after the last fault, no commit for %v: %s",
 				sc.seed, time.Since(began), time.Since(moved), last)
 			return
 		}
 		sc.pause(200 * time.Millisecond)
 	}
-	sc.t.Logf("at rest %v after the last record", time.Since(began).Round(100*time.Millisecond))
+	sc.t.Logf("idle %v after the last record", time.Since(began).Round(100*time.Millisecond))
 }
 
-// uncommitted describes what the group has not committed. It reads the commits before the end offsets, so a record that
-// a commit moves to another topic is not missed.
+// uncommitted describes the records that the group has not committed. It reads the commits before the end offsets, so
+// a record that a commit moves to another topic is not missed.
 func (sc *scene) uncommitted(ctx context.Context) string {
 	p := sc.topics()
 	committed, err := sc.log.Committed(ctx, p.Group)

@@ -53,14 +53,14 @@ func (sc *scene) strikeKill() {
 	}
 }
 
-// strikeFreeze freezes a worker until the group has reassigned its partitions and the other workers have used them. Then
-// it thaws the worker, which still believes that it owns the partitions.
+// strikeFreeze freezes a worker until the group has reassigned its partitions and the other workers have used them.
+// Then it thaws the worker, which still considers itself the owner of the partitions.
 func (sc *scene) strikeFreeze() {
 	sc.t.Helper()
 	sc.progress(50)
 	name := sc.pickInstance()
 	if !sc.fleet.freeze(name) {
-		return // it has just exited by itself, which the fleet reports
+		return // it has just exited on its own, which the fleet reports
 	}
 	sc.pause(sessionTimeout + sc.randomUpTo(sessionTimeout))
 	if len(sc.fleet.names()) > 0 {
@@ -88,7 +88,7 @@ func (sc *scene) strikeExpire() {
 		sc.fleet.thaw(name)
 		sc.pause(sc.randomUpTo(50 * time.Millisecond))
 	}
-	sc.t.Errorf("seed %d: no worker was ever met in a transaction", sc.seed)
+	sc.t.Errorf("seed %d: no worker was in a transaction when it was stopped", sc.seed)
 }
 
 // expire waits until the broker has aborted the transaction of a frozen worker.
@@ -196,8 +196,8 @@ func strikesOf(t *testing.T, n int) int {
 	return 1
 }
 
-// S3-1, S4-14: a worker is silent for longer than its session and continues in the belief that it still owns its
-// partitions. It is fenced: nothing that it still held takes effect.
+// S3-1, S4-14: a worker is silent for longer than its session and continues as if it still owned its partitions. It
+// is fenced: none of its unfinished records takes effect.
 func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 	testrun.Proof(t)
 	t.Parallel()

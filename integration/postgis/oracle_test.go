@@ -66,7 +66,7 @@ func onGrid(sql string) string {
 		"clip(", "clip_on_grid(", "ST_SymDifference(ours, t)", "xor_on_grid(ours, t)").Replace(sql)
 }
 
-// comparison is what PostGIS computes about our result and its own.
+// comparison is PostGIS's result for our geometry and its own.
 type comparison struct {
 	Valid      bool
 	Reason     string
@@ -83,7 +83,7 @@ func compare(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.G
 	return queryBatches(t, db, comparisonQuery(sql, theirs), given, ours, arguments...)
 }
 
-// comparisonQuery returns the whole query.
+// comparisonQuery returns the complete query.
 func comparisonQuery(sql, theirs string) string {
 	return evenOdd + sql + `
 		SELECT ST_IsValid(ours) AS valid, ST_IsValidReason(ours) AS reason, ST_Area(ST_SymDifference(ours, t)) AS difference,
@@ -216,7 +216,7 @@ func fanned(shape orb.Geometry) orb.Geometry {
 	return out
 }
 
-// Polygons that are valid by themselves and overlap: the structure method of GEOS unites them, too.
+// Polygons that are valid on their own and overlap: the structure method of GEOS unites them, too.
 func TestPostGIS_S0_8_repair_is_the_structure_of_GEOS(t *testing.T) {
 	testrun.Nightly(t)
 	db := oracle(t)

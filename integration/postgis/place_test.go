@@ -43,7 +43,7 @@ const meetingWith = `
 	)`
 
 // At the position of a reported fault, rings meet that must not. PostGIS often reports another fault of the same
-// geometry, so the test asks it about our position.
+// geometry, so the test queries our position.
 func TestPostGIS_S0_8_places(t *testing.T) {
 	testrun.Nightly(t)
 	db := database(t)
@@ -71,7 +71,7 @@ func TestPostGIS_S0_8_places(t *testing.T) {
 		contained := faults[i].Rule == validity.PolygonsOverlap // a polygon within another one meets no ring
 		expect.That(t, ways.Ways >= 4 || ways.Folded || contained, "%v at %v: nothing meets there (%+v): %v", faults[i], faults[i].At, ways, unlike[i])
 	}
-	t.Logf("%d places as PostGIS has them, %d others, which are places too", same, len(unlike))
+	t.Logf("%d places as PostGIS has them, %d others, which are correct too", same, len(unlike))
 }
 
 // ways is a row of the result of meeting.

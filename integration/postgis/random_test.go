@@ -54,7 +54,7 @@ func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 	for i, theirs := range ask(t, db, shapes) {
 		fault := validityFault(t, shapes[i])
 		if (fault == nil) != theirs.Valid {
-			t.Errorf("%v, and PostGIS says %q: %v", fault, theirs.Reason, shapes[i])
+			t.Errorf("%v, but PostGIS returns %q: %v", fault, theirs.Reason, shapes[i])
 			continue
 		}
 		if fault == nil {
@@ -62,7 +62,7 @@ func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 			continue
 		}
 		counts[fmt.Sprintf("%s, PostGIS: %s", fault.Rule, theirs.Reason)]++
-		expect.That(t, !slices.Contains(rules, fault.Rule) || slices.Contains(reasons, theirs.Reason), "%v, but PostGIS knows something worse, %q: %v", fault, theirs.Reason, shapes[i])
+		expect.That(t, !slices.Contains(rules, fault.Rule) || slices.Contains(reasons, theirs.Reason), "%v, but PostGIS finds a more serious fault, %q: %v", fault, theirs.Reason, shapes[i])
 		if polygon, single := shapes[i].(orb.Polygon); single && len(polygon) == 1 &&
 			fault.Rule != validity.RingNotSimple && fault.Rule != validity.OneDistinctPoint {
 			t.Errorf("%v of a polygon of one ring: %v", fault, shapes[i])
@@ -89,7 +89,7 @@ func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
 	counts := map[string]int{}
 	for i, theirs := range ask(t, db, shapes) {
 		valid, simple := validityFault(t, shapes[i]), isSimple(t, shapes[i])
-		expect.That(t, (valid == nil) == theirs.Valid && (simple == nil) == theirs.Simple, "%v, %v, and PostGIS says valid %v, simple %v: %v", valid, simple, theirs.Valid, theirs.Simple, shapes[i])
+		expect.That(t, (valid == nil) == theirs.Valid && (simple == nil) == theirs.Simple, "%v, %v, but PostGIS returns valid %v, simple %v: %v", valid, simple, theirs.Valid, theirs.Simple, shapes[i])
 		counts[fmt.Sprintf("both: valid %v, simple %v", theirs.Valid, theirs.Simple)]++
 	}
 	logCounts(t, counts)
@@ -109,7 +109,7 @@ func TestPostGIS_S0_8_hostile_shapes(t *testing.T) {
 	}
 	for i, theirs := range ask(t, db, shapes) {
 		fault := validityFault(t, shapes[i])
-		expect.That(t, (fault == nil) == theirs.Valid, "shape %s, broken %v: %v, and PostGIS says %q", rings.Shapes()[i/2].Name, i%2 == 1, fault, theirs.Reason)
+		expect.That(t, (fault == nil) == theirs.Valid, "shape %s, broken %v: %v, but PostGIS returns %q", rings.Shapes()[i/2].Name, i%2 == 1, fault, theirs.Reason)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestPostGIS_S0_8_conformance_data(t *testing.T) {
 		logCounts(t, counts)
 		total += len(samples)
 	}
-	expect.That(t, total >= 200, "only %d geometries: is CORPORA_DIR what it should be?", total)
+	expect.That(t, total >= 200, "only %d geometries: is CORPORA_DIR correct?", total)
 }
 
 func judge(t *testing.T, s sample, theirs verdict) string {
@@ -254,7 +254,7 @@ func judge(t *testing.T, s sample, theirs verdict) string {
 			return "otherwise: " + known.reason
 		}
 	}
-	t.Errorf("%s: valid %v, simple %v, and PostGIS says valid %v (%s), simple %v: %v",
+	t.Errorf("%s: valid %v, simple %v, but PostGIS returns valid %v (%s), simple %v: %v",
 		s.file, s.valid, s.simple, theirs.Valid, theirs.Reason, theirs.Simple, s.shape)
 	return "unexplained"
 }

@@ -15,7 +15,7 @@ import (
 // Result is the result of a world.
 type Result struct {
 	Violations []judge.Violation
-	Story      string        // what happened
+	Story      string        // the events of the world
 	Journeys   []string      // of the records of the first violations
 	Virtual    time.Duration // duration of the world, by its own clock
 	Rest       time.Duration // from the last fault until everything had ended; negative if not within the bound
@@ -36,7 +36,7 @@ func Play(p plan.Plan, dir string, logs io.Writer) (Result, error) {
 	for i, f := range p.Faults {
 		kind, ok := faults.Find(f.Kind)
 		if !ok {
-			return Result{}, fmt.Errorf("no kind of fault is called %q", f.Kind)
+			return Result{}, fmt.Errorf("there is no kind of fault %q", f.Kind)
 		}
 		kinds[i] = kind
 	}

@@ -83,7 +83,7 @@ func TestAppendChanges_round_trip(t *testing.T) {
 		must.That(t, bytes.HasPrefix(value, []byte("before")), "the former content of dst is lost")
 		value = value[len("before"):]
 		limit := (n + 1) * MaxChangeSize
-		must.That(t, len(value) <= limit, "%d changes take %d bytes, at most %d", n, len(value), limit)
+		must.That(t, len(value) <= limit, "%d changes take %d bytes, want at most %d", n, len(value), limit)
 		l := NewLedger(0, 0)
 		must.Do(t, l.Restore(value, start))
 		sameAs(t, l, changes)

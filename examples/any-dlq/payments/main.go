@@ -1,5 +1,4 @@
-// Command payments books payments as a listener of Spring Kafka does, without a JVM. It knows PENDING, and the producer still says OPEN: each of
-// these payments goes to the DLQ with the headers that Spring writes.
+// Command payments books payments as a listener of Spring Kafka does, without a JVM. It accepts PENDING, but the producer still sends OPEN: each of these payments goes to the DLQ with the headers that Spring writes.
 //
 //	payments BROKERS give-up N   sends N payments, gives all of them up, and ends
 //	payments BROKERS book N      books what comes back, and ends after N
@@ -37,7 +36,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	n, err := strconv.Atoi(args[2])
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is no number of payments: want at least 1", args[2])
+		return fmt.Errorf("%q is not a number of payments: want at least 1", args[2])
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(args[0], ",")...), kgo.ConsumeTopics(topic), kgo.ConsumerGroup(topic), kgo.DisableAutoCommit(),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -71,7 +70,7 @@ func send(ctx context.Context, client *kgo.Client, n int) error {
 	return client.ProduceSync(ctx, records...).FirstErr()
 }
 
-// listen handles payments until n were given up, or booked, and commits what it handled.
+// listen handles payments until n were given up, or booked, and commits the handled ones.
 func listen(ctx context.Context, client *kgo.Client, what string, n int) error {
 	done := map[string]int{}
 	for done[what] < n {
@@ -86,7 +85,7 @@ func listen(ctx context.Context, client *kgo.Client, what string, n int) error {
 			out = append(out, to)
 		}
 		if err := client.ProduceSync(ctx, out...).FirstErr(); err != nil {
-			return fmt.Errorf("write what was handled: %w", err)
+			return fmt.Errorf("write the handled payments: %w", err)
 		}
 		if err := client.CommitUncommittedOffsets(ctx); err != nil {
 			return fmt.Errorf("commit the offsets of group %s: %w", topic, err)
@@ -96,7 +95,7 @@ func listen(ctx context.Context, client *kgo.Client, what string, n int) error {
 	return nil
 }
 
-// handle books a payment, or makes the dead letter that Spring's DeadLetterPublishingRecoverer would make of it.
+// handle books a payment, or builds the dead letter that Spring's DeadLetterPublishingRecoverer would write for it.
 func handle(r *kgo.Record) (out *kgo.Record, kind string) {
 	var payment struct{ Status string }
 	if err := json.Unmarshal(r.Value, &payment); err == nil && (payment.Status == "PENDING" || payment.Status == "SETTLED") {

@@ -1,5 +1,6 @@
-// Command payments books payments with watermill. OPEN was renamed to PENDING here, and the producer was not told: each of its payments
-// fails and goes to TOPIC-poison by watermill's poison queue. What can be read is booked in TOPIC-booked.
+// Command payments books payments with watermill. OPEN was renamed to PENDING here, but not in the producer: each of
+// its payments fails, and watermill's poison queue moves it to TOPIC-poison. Readable payments are booked in
+// TOPIC-booked.
 //
 // Arguments: brokers, how many payments to send first, and the topic (payments). It runs until it is ended.
 package main
@@ -63,7 +64,7 @@ func run(ctx context.Context, brokers []string, count int, topic string) error {
 	}
 	settings := kafka.DefaultSaramaSubscriberConfig()
 	settings.Consumer.Offsets.Initial = sarama.OffsetOldest
-	// A replayer that is killed leaves aborted records behind. Only ReadCommitted passes over them.
+	// A replayer that is killed leaves aborted records behind. Only ReadCommitted skips them.
 	settings.Consumer.IsolationLevel = sarama.ReadCommitted
 	subscriber, err := kafka.NewSubscriber(kafka.SubscriberConfig{
 		Brokers: brokers, Unmarshaler: kafka.DefaultMarshaler{}, ConsumerGroup: topic, OverwriteSaramaConfig: settings,

@@ -50,7 +50,7 @@ func convert(quakesPath, countiesPath, out string) error {
 	)
 }
 
-// writeCompressed writes one line per feature and says how many bytes they became.
+// writeCompressed writes one line per feature and reports the number of bytes.
 func writeCompressed(path string, features [][]byte) error {
 	var lines []byte
 	for _, f := range features {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// topology is as much of the TopoJSON specification 1.0 as us-atlas uses: quantised arcs that
-// several polygons share, and collections of Polygon and MultiPolygon objects.
+// topology is the part of the TopoJSON specification 1.0 that us-atlas uses: quantized arcs that several polygons
+// share, and collections of Polygon and MultiPolygon objects.
 type topology struct {
 	Transform struct {
 		Scale, Translate [2]float64
@@ -42,7 +42,7 @@ func readTopology(path string) (*topology, error) {
 		var x, y float64
 		for i, step := range arc {
 			x, y = x+step[0], y+step[1]
-			// The conversions forbid fused multiply-add, so that every machine gives the same bytes.
+			// The conversions forbid fused multiply-add, so that every machine writes the same bytes.
 			arc[i] = [2]float64{float64(x*scale[0]) + origin[0], float64(y*scale[1]) + origin[1]}
 		}
 	}

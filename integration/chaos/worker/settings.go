@@ -28,7 +28,7 @@ type Settings struct {
 	Dedupe         time.Duration // window; 0 turns the ledger off
 	Session        time.Duration // group session timeout
 	Transaction    time.Duration // transaction timeout
-	HeldBytes      int           // approximate limit of held records; 0 for the engine's default
+	HeldBytes      int           // approximate limit of unfinished records; 0 for the engine's default
 }
 
 // Text encodes the settings for Env.

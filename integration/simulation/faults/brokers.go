@@ -68,12 +68,12 @@ func addNode(w *world.World, d time.Duration) {
 	w.Wait(d)
 	w.Kafka.Do(func(c *kfake.Cluster) {
 		if err := c.RemoveNode(node); err == nil {
-			w.Tell("broker %d is taken away again", node)
+			w.Tell("broker %d is removed again", node)
 		}
 	})
 }
 
-// clean lets the brokers compact their logs and delete old segments. That must not change what the engine remembers.
+// clean makes the brokers compact their logs and delete old segments. That must not change the engine's memory.
 func clean() Kind {
 	return Kind{
 		Name: "clean", Weight: 3, Redoes: redoes(0),

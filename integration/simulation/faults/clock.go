@@ -11,8 +11,8 @@ import (
 // mostSkew is the largest deviation of a clock. Records that wait by such a clock wait longer by it.
 const mostSkew = 90 * time.Second
 
-// clock sets the clock of an instance ahead or behind, for a time or for good. The clock jumps, like one that was not
-// synchronized for long.
+// clock sets the clock of an instance ahead or behind, temporarily or permanently. The clock jumps, like one that was
+// not synchronized for long.
 func clock() Kind {
 	return Kind{
 		Name: plan.KindClock, Weight: 6, Redoes: redoes(0), Lasts: 2 * mostSkew,

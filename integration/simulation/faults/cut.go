@@ -20,7 +20,7 @@ func cut() Kind {
 			host.Cut()
 			w.Wait(f.For)
 			host.Heal()
-			w.Tell("%s reaches the brokers again", in.Name)
+			w.Tell("%s can reach the brokers again", in.Name)
 		},
 	}
 }

@@ -39,7 +39,7 @@ func denial(name string, from ...string) Kind {
 				w.Tell("%v", err)
 				return
 			}
-			w.Tell("the permission %s is gone for %s", f.What, f.For)
+			w.Tell("the permission %s is revoked for %s", f.What, f.For)
 			w.Kafka.Hold(fault, func() { w.Wait(f.For) })
 			w.Tell("the permission %s is back", f.What)
 		},
@@ -61,7 +61,7 @@ func parseDeny(what string) (kfake.Fault, error) {
 	case operation == "write":
 		fault.Err, fault.Topic, fault.Keys = kerr.TopicAuthorizationFailed, resource, []kmsg.Key{kmsg.Produce, kmsg.AddPartitionsToTxn}
 	default:
-		return fault, fmt.Errorf("permission %q: want read or write, and of what", what)
+		return fault, fmt.Errorf("permission %q: want read or write, and its resource", what)
 	}
 	return fault, nil
 }

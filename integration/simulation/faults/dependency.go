@@ -38,8 +38,8 @@ func pauseInstance() Kind {
 			if engine == nil {
 				return
 			}
-			w.Tell("%s stands still for %s", in.Name, f.For)
-			engine.Pause("an operator says so")
+			w.Tell("%s is frozen for %s", in.Name, f.For)
+			engine.Pause("an operator pauses it")
 			w.Wait(f.For)
 			engine.Resume()
 		},

@@ -64,7 +64,7 @@ const (
 	scaleIn  = "in"  // one instance fewer
 )
 
-// scale changes the number of instances for a while. Instances announce that they come or go.
+// scale changes the number of instances for a while. Instances announce their start and end.
 func scale() Kind {
 	return Kind{
 		Name: "scale", Weight: 6, Redoes: redoes(3),

@@ -9,7 +9,7 @@ import (
 )
 
 // freeze stops a process without ending it, like a long pause of its machine. A process that is frozen beyond its
-// session is a zombie when it wakes: it goes on sending, although others own its partitions.
+// session is a zombie when it wakes: it continues to send, although others own its partitions.
 func freeze() Kind {
 	return Kind{
 		Name: "freeze", Weight: 10, Redoes: redoes(2),
@@ -28,7 +28,7 @@ func freeze() Kind {
 	}
 }
 
-// slow delays everything that a process reads.
+// slow delays all data that a process reads.
 func slow() Kind {
 	return Kind{
 		Name: "slow", Weight: 4, Redoes: redoes(1),

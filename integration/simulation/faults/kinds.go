@@ -16,7 +16,7 @@ type Kind struct {
 	Weight  int                  // how often it is drawn, relative to the others
 	Share   float64              // share of the worlds that have it, instead of a weight
 	Redoes  func(plan.Fault) int // how often it may repeat the attempt at a record, at most
-	Lasts   time.Duration        // how long beyond its own time it may keep the world from coming to rest
+	Lasts   time.Duration        // how much longer than its own duration it may delay the world's coming to rest
 	Durable bool                 // the cluster must keep its data on disk
 
 	Draw   func(*rand.Rand, plan.Plan) plan.Fault // draws a fault without its time and instance
@@ -41,7 +41,7 @@ func Choose(names string) ([]Kind, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		k, ok := Find(name)
 		if !ok {
-			return nil, fmt.Errorf("no kind of fault is called %q", name)
+			return nil, fmt.Errorf("there is no kind of fault %q", name)
 		}
 		if k.Share > 0 {
 			k.Share = 1

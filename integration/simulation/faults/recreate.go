@@ -10,12 +10,12 @@ import (
 
 // The ways to re-create a topic.
 const (
-	stopped = "stopped" // all instances are stopped, as docs/changes.md says
+	stopped = "stopped" // all instances are stopped, as docs/changes.md requires
 	running = "running" // the instances run on
 )
 
-// recreate deletes the source topic and creates it again. Unread records are gone. The instances stop until an operator
-// has adopted the new topic.
+// recreate deletes the source topic and creates it again. Unread records are lost. The instances stop until an
+// operator has adopted the new topic.
 func recreate() Kind {
 	return Kind{
 		Name: plan.KindRecreate, Share: .06, Redoes: redoes(4), Lasts: world.AdoptWithin,

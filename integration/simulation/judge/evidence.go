@@ -12,12 +12,12 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// Evidence is what was recorded of a world that has come to rest.
+// Evidence is the record of a world that has come to rest.
 type Evidence struct {
 	Plan      plan.Plan
 	EventOf   func(*kgo.Record) (plan.Event, error) // the event of a source record; nil uses the event of the plan that the number header names
 	Topics    Topics
-	Logs      map[string][]*kgo.Record   // by topic: what a reader with read_committed sees, by partition and offset
+	Logs      map[string][]*kgo.Record   // by topic: the records that a reader with read_committed sees, by partition and offset
 	Committed map[string]map[int32]int64 // by topic and partition: the group's offsets
 	Pruned    []*kgo.Record              // source records that retention deleted, in any order
 	Deleted   []*kgo.Record              // source records that were there when an operator deleted the topic, in any order
@@ -25,10 +25,10 @@ type Evidence struct {
 	Calls     []Call                     // of the handlers, in the order in which they began
 	Rows      map[string]Row             // of the table, by key
 	GaveUp    []string                   // engines that ended with an unexpected error
-	Held      []Held                     // the most records that each process held at a time
+	Held      []Held                     // the largest number of records in each process at a time
 	Rest      time.Duration              // from the last fault, or the last event, until all had ended; negative if they did not within the bound
 	Bound     time.Duration              // of Rest
-	Left      string                     // what had not ended by then
+	Left      string                     // the records that had not ended by then
 	Busy      int64                      // the most requests of one process within a window of BusyWindow
 	Repeats   int                        // how often the faults may have repeated an attempt, at most
 }
@@ -79,7 +79,7 @@ type Row struct {
 	Content int
 }
 
-// Held is the most records that a process held, and its limit.
+// Held is the largest number of records in a process, and its limit.
 type Held struct {
 	Instance string
 	Most     int
@@ -99,15 +99,15 @@ type Property string
 // The properties.
 const (
 	Conservation Property = "conservation" // each record is in exactly one place, unchanged
-	ExactlyOnce  Property = "exactly once" // nothing is read or takes effect twice
+	ExactlyOnce  Property = "exactly once" // no record is read or takes effect twice
 	Order        Property = "order"        // the order that the mode promises
 	NeverEarly   Property = "never early"  // no attempt begins before it is due
 	Calls        Property = "handler calls"
 	Progress     Property = "progress" // everything ends within a bound after the last fault
-	Memory       Property = "memory"   // records held at a time
-	Sink         Property = "sink"     // the table has what took effect last
+	Memory       Property = "memory"   // records in a process at a time
+	Sink         Property = "sink"     // the table has the last effective event of each key
 	Pause        Property = "pause"    // nothing loops without a pause
-	Survival     Property = "survival" // no engine ends by itself
+	Survival     Property = "survival" // no engine ends on its own
 )
 
 // Properties lists every property.

@@ -22,12 +22,12 @@ const (
 	headerNumber = "number" // the producer's own: the number of the event in the plan
 )
 
-// history is what happened to each record.
+// history is the history of each record.
 type history struct {
 	Evidence
 	inputs  []*input // in the order of the source log, without replays
 	byPlace map[string]*input
-	lost    map[string]*kgo.Record // by position: deleted before anybody read it, as an engine reported
+	lost    map[string]*kgo.Record // by position: deleted before an engine read it, as an engine reported
 	steps   []*step                // in the order of the journal: by partition, and in the order of the commits
 	found   []Violation
 }
@@ -48,7 +48,7 @@ type step struct {
 	life int         // 0, or the number of the replay
 	from *kgo.Record // the source record of this life
 
-	memory int // number of adoptions of a re-created source before the step; each forgets what took effect last
+	memory int // number of adoptions of a re-created source before the step; each forgets the last effective events
 }
 
 func (h *history) report(p Property, source, format string, args ...any) {

@@ -82,7 +82,7 @@ func (h *history) times() {
 				h.report(NeverEarly, in.position, "it is due at %v by its header at %s, but the instance read %v", at, s.Position, s.Due)
 			}
 			if i > 0 && s.life == in.steps[i-1].life && !s.Due.Equal(in.steps[i-1].Next) {
-				h.report(NeverEarly, in.position, "put back until %v, the header said %v", in.steps[i-1].Next, s.Due)
+				h.report(NeverEarly, in.position, "put back until %v, but the header has %v", in.steps[i-1].Next, s.Due)
 			}
 			if s.Decision == "retried" && !h.Plan.Has(plan.KindClock) { // a clock may be set during the attempt
 				h.waits(s)
@@ -108,7 +108,8 @@ func (h *history) due() map[string]time.Time {
 	return due
 }
 
-// waits checks that a failed record is due no sooner than the delay of its tier, or the wait that the failure asked for.
+// waits checks that a failed record is due no sooner than the delay of its tier, or the wait that the failure
+// requested.
 func (h *history) waits(s *step) {
 	delay := time.Duration(math.MaxInt64)
 	for _, tiers := range h.Plan.TierLists() { // any of them may have been in force
@@ -116,7 +117,7 @@ func (h *history) waits(s *step) {
 	}
 	asks := s.in.event.Asks
 	if asks > 0 && (s.in.event.Fate == plan.FateTransient || s.in.event.Fate == plan.FateExhausted) {
-		delay = min(asks, delay) // the failure asked to wait, unless it was another one
+		delay = min(asks, delay) // the failure requested a wait, unless it was a different one
 	}
 	if s.Next.Before(s.Started.Add(delay)) {
 		h.report(NeverEarly, s.Source, "attempt %d began at %v, failed, and is due again at %v, less than %v later", s.Attempt, s.Started, s.Next, delay)

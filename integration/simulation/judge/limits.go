@@ -10,7 +10,7 @@ import (
 func (h *history) limits() {
 	for _, held := range h.Held {
 		if held.Most > held.Limit {
-			h.report(Memory, "", "%s held %d records at a time, at most %d are allowed", held.Instance, held.Most, held.Limit)
+			h.report(Memory, "", "%s had %d records at a time, at most %d are allowed", held.Instance, held.Most, held.Limit)
 		}
 	}
 	if limit := MostBusy(h.Plan); h.Busy > limit {
@@ -18,11 +18,11 @@ func (h *history) limits() {
 	}
 }
 
-// Limit returns how many records a process may hold: the shares of all partitions, and one poll of the client. A broker
-// answers with a whole batch, however large; that of a transaction in which many records failed has the largest size of
-// a batch.
+// Limit returns how many records a process may have: the shares of all partitions, and one poll of the client. A
+// broker answers with a complete batch, however large; that of a transaction in which many records failed has the
+// largest size of a batch.
 func Limit(p plan.Plan) int {
-	const least = 256 // of a partition, whatever the configuration says
+	const least = 256 // of a partition, whatever the configuration
 	fetched := float64(1<<20) / float64(200+p.Load.Pad)
 	held := p.Engine.HeldRecords
 	if held == 0 {

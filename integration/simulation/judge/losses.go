@@ -15,8 +15,8 @@ import (
 )
 
 // losses checks that each record that retention deleted was either read before, or is reported as lost by an engine,
-// once, and that nothing else is reported as lost. Records that are rightly lost leave the history, because nothing is
-// expected of them. Deleted records that were read are part of the log.
+// once, and that nothing else is reported as lost. Records that are lost legitimately leave the history, because
+// nothing is expected of them. Deleted records that were read are part of the log.
 func (h *history) losses() {
 	reported := h.reportedLosses()
 	taken := map[string]bool{}
@@ -46,7 +46,7 @@ func (h *history) losses() {
 		case in >= 0:
 			missed[in]++
 			h.lost[at] = r
-		case r.Offset < h.Epoch*Stride: // deleted with its topic before anybody read it
+		case r.Offset < h.Epoch*Stride: // deleted with its topic before an engine read it
 			h.lost[at] = r
 		case h.Rest >= 0:
 			h.report(Conservation, at, "it was deleted before it was read, and no engine reported it as lost")
@@ -77,8 +77,8 @@ func adopted(r *kgo.Record) bool {
 	return n > 0
 }
 
-// counted checks that a loss counts every record that nobody read, and none that somebody did. Between them are
-// transaction markers and aborted records, which the engine cannot tell from records.
+// counted checks that a loss counts every unread record, and no record that was read. Between them are transaction
+// markers and aborted records, which the engine cannot distinguish from records.
 func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]bool) {
 	limit := l.To - l.From
 	for offset := l.From; offset < l.To; offset++ {
@@ -87,7 +87,7 @@ func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]boo
 		}
 	}
 	if l.Records < missed || l.Records > limit {
-		h.report(Conservation, "", "an engine says that %d records of partition %d, from %d to %d, are lost; %d to %d are", l.Records, l.Partition, l.From, l.To-1, missed, limit)
+		h.report(Conservation, "", "an engine reports that %d records of partition %d, from %d to %d, are lost; %d to %d are", l.Records, l.Partition, l.From, l.To-1, missed, limit)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// order replays the committed steps of each key and compares them with what the mode promises.
+// order replays the committed steps of each key and compares them with the guarantees of the mode.
 func (h *history) order() {
 	keys := map[string]*keyHistory{}
 	for _, s := range h.steps {
@@ -27,7 +27,7 @@ type keyHistory struct {
 	effects
 	memory int   // of the previous step
 	first  *step // the latest event of the source that finished its first life
-	held   *step // the dead letter that holds the key
+	held   *step // the dead letter that blocks the key
 }
 
 func (k *keyHistory) add(s *step) {
@@ -50,11 +50,11 @@ func (k *keyHistory) add(s *step) {
 	k.noteLate(s, v)
 }
 
-// forget applies the adoption of a re-created source, which forgets what took effect last.
+// forget applies the adoption of a re-created source, which forgets the last effective events.
 func (k *keyHistory) forget() { k.last = nil }
 
-// dedupe checks that a duplicate has the content that took effect last, and that a delivered event has another one. The
-// window is longer than any world, or there is none.
+// dedupe checks that a duplicate has the content of the last effective event, and that a delivered event has a
+// different one. The window is longer than any world, or there is none.
 func (k *keyHistory) dedupe(s *step) {
 	again := k.last != nil && same(k.last, s)
 	switch {
@@ -90,13 +90,14 @@ func (k *keyHistory) strict(s *step, v version, lifted bool) {
 	}
 	k.first = s
 	if k.held != nil {
-		k.report(Order, s.Source, "it was finished (%s) while the dead letter of %s holds its key", s.Decision, name(k.held))
+		k.report(Order, s.Source, "it was finished (%s) while the dead letter of %s blocks its key", s.Decision, name(k.held))
 	}
 	k.holds(s)
 }
 
 func (k *keyHistory) strictReplay(s *step, v version, lifted bool) {
-	// In strict order versions may go back if those of the source do: only the last effect is sure to be remembered.
+	// In strict order versions may decrease if those of the source do: only the last effect is certain to be
+	// remembered.
 	if s.Decision == "delivered" && !lifted && k.outdates(v) && !k.Plan.Engine.Versioned {
 		k.report(Order, s.Source, "its replay took effect after %s, which is newer", name(k.last))
 	}

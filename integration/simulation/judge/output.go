@@ -19,7 +19,7 @@ func (h *history) places() {
 	}
 }
 
-// outputs checks that the output has what was delivered, in the order in which it took effect.
+// outputs checks that the output has the delivered events, in the order in which they took effect.
 func (h *history) outputs() {
 	wrote := map[string][]string{} // by key: sources, with those of the parts of one event once
 	for _, r := range h.Logs[h.Topics.Output] {
@@ -54,8 +54,8 @@ func differ(a, b []string) string {
 	return ""
 }
 
-// table checks that the table has, for each key, what took effect last according to the guard of internal/sink, or the
-// row of a newer event that took no effect.
+// table checks that the table has, for each key, the last effective event according to the guard of internal/sink, or
+// the row of a newer event that took no effect.
 func (h *history) table() {
 	want, keys, others := map[string]*step{}, map[string]*effects{}, map[string][]*step{}
 	for _, s := range h.steps {
@@ -101,9 +101,9 @@ func (h *history) table() {
 	}
 }
 
-// behind reports whether a row is that of an event that follows a delete in the source, without an order. A delete has
-// the greatest number that is known when it is written. If its answer was lost, it may be written again with a greater
-// one, and the row stays.
+// behind reports whether a row is that of an event that follows a delete in the source, without an order. A delete
+// has the greatest number that exists when it is written. If its answer was lost, it may be written again with a
+// greater one, and the row stays.
 func (h *history) behind(row Row, s *step) bool {
 	in := h.byPlace[row.Source]
 	return h.Plan.Engine.Order == retrytopics.OrderNone && s.in.event.Delete && in != nil && in.record.Offset > s.in.record.Offset
@@ -123,9 +123,9 @@ func (h *history) lostAfterItsWrite(key string, row Row, there bool) bool {
 	return false
 }
 
-// deletedLater reports whether, without an order, a later delete of the source was written before an event in an attempt
-// that did not count. The guard knows the delete and keeps the event out, although the event takes effect last in the
-// topic. The table then has what follows the delete, if there is anything.
+// deletedLater reports whether, without an order, a later delete of the source was written before an event in an
+// attempt that did not count. The guard has the delete and rejects the event, although the event takes effect last in
+// the topic. The table then has the event after the delete, if there is one.
 func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	in := h.byPlace[row.Source]
 	return h.Plan.Engine.Order == retrytopics.OrderNone && slices.ContainsFunc(h.inputs, func(d *input) bool {
@@ -134,9 +134,9 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	})
 }
 
-// forcedBefore reports whether the table has the result of a forced replay of the key. Its version depends on what took
-// effect before it. In an attempt whose transaction was aborted, that may have been more than in the attempt that
-// counts, and the guard has the version of the aborted attempt.
+// forcedBefore reports whether the table has the result of a forced replay of the key. Its version depends on the
+// events that took effect before it. In an attempt whose transaction was aborted, these may have been more than in
+// the attempt that counts, and the guard has the version of the aborted attempt.
 func (h *history) forcedBefore(key string, row Row, there bool) bool {
 	return slices.ContainsFunc(h.steps, func(s *step) bool {
 		return s.key() == key && s.life > 0 && s.forced() && (there && s.Source == row.Source || !there && s.in.event.Delete)
@@ -144,8 +144,8 @@ func (h *history) forcedBefore(key string, row Row, there bool) bool {
 }
 
 // belowDelete reports whether, without an order, the number of an event is below that of a later delete. The delete
-// takes the greatest number that took effect, also that of an event after an earlier delete, and keeps events with
-// smaller ones out of the table.
+// takes the greatest number that took effect, also that of an event after an earlier delete, and the guard rejects
+// events with smaller ones.
 func (h *history) belowDelete(s *step, there bool) bool {
 	if there || h.Plan.Engine.Order != retrytopics.OrderNone || !h.Plan.Engine.Versioned {
 		return false

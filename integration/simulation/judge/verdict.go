@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Verdict returns every breach of a promise. In a world that did not come to rest, unfinished records break no promise
-// but progress.
+// Verdict returns every violation of a guarantee. In a world that did not come to rest, unfinished records violate no
+// guarantee but progress.
 func Verdict(e Evidence) []Violation {
 	h := newHistory(e)
 	for _, why := range e.GaveUp {
@@ -43,7 +43,7 @@ func Verdict(e Evidence) []Violation {
 	return h.found
 }
 
-// recreated reports whether an engine ended because the source is another one, or is missing.
+// recreated reports whether an engine ended because the source has another ID, or is missing.
 func recreated(why string) bool {
 	return strings.Contains(why, "was deleted and re-created") || strings.Contains(why, "does not exist")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// scenario builds evidence by hand. The tests break each promise once, and the judge must notice.
+// scenario builds evidence by hand. The tests violate each guarantee once, and the judge must report it.
 type scenario struct {
 	t    *testing.T
 	e    Evidence
@@ -245,7 +245,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 			m.put("d", m.e.Plan.Event(0), headersOf(headerSource, at, "switchback-dead-letter-id", "x"))
 		}, "conservation: s/0/0: is in 2 places"},
 		{"delivered twice", none, func(m *scenario) { at := m.deliver(succeeds); m.step(at, at, "delivered", 1) }, "exactly once: s/0/0: s/0/0 was read twice"},
-		{"taken from another tier", none, func(m *scenario) { at, _ := m.decide(transient, "retried"); m.step(at, "q/0/0", "delivered", 2) }, "conservation: s/0/0: it was written to r and read at q/0/0"},
+		{"read from another tier", none, func(m *scenario) { at, _ := m.decide(transient, "retried"); m.step(at, "q/0/0", "delivered", 2) }, "conservation: s/0/0: it was written to r and read at q/0/0"},
 		{"attempt numbered wrong", none, func(m *scenario) { at, tier := m.decide(transient, "retried"); m.step(at, tier, "delivered", 3) }, "conservation: s/0/0: attempt 2 is numbered 3"},
 		{"too many attempts", none, func(m *scenario) {
 			at, _ := m.event(transient)
@@ -295,7 +295,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 		{"a replay over newer data", latest, func(m *scenario) { m.replayAfterNewer() }, "order: s/0/0: it took effect after s/0/1, which is newer"},
 		{"forced without the reason", latest, func(m *scenario) { m.replayAfterNewer(headerForce, "true") }, "order: s/0/0: it took effect over newer data (true), and the reason is handled"},
 		{"out of order", strict, func(m *scenario) { m.deliverOvertaken(succeeds) }, "order: s/0/0: it was finished after s/0/1, which is later in the source"},
-		{"while the key is held", strict, func(m *scenario) {
+		{"while the key is blocked", strict, func(m *scenario) {
 			m.e.Plan.Engine.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 			m.decide(permanent, "dead_lettered")
 			m.deliver(succeeds)
@@ -325,7 +325,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 		}, `sink: s/0/1: it deleted key "k0"`},
 		{"a gap in the trail", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = append(m.e.Logs["t"][:1], m.e.Logs["t"][2:]...) }, "exactly once: trail of partition 0: link 3 follows link 1"},
 		{"a step that the trail does not have", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = m.e.Logs["t"][:3] }, "the trail \"\""},
-		{"too many held records", none, func(m *scenario) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 held 11 records"},
+		{"too many records in a process", none, func(m *scenario) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 held 11 records"},
 		{"busy loop", none, func(m *scenario) { m.e.Busy = MostBusy(m.e.Plan) + 1 }, "pause: "},
 		{"unfinished", none, func(m *scenario) { m.e.Rest, m.e.Left = -1, "s/0 from 1 to 2" }, "progress: after 1m0s, this is unfinished: s/0 from 1 to 2"},
 		{"unreported loss", none, func(m *scenario) { m.event(succeeds); m.prune() }, "conservation: s/0/0: it was deleted before it was read, and no engine reported it as lost"},
@@ -361,7 +361,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 	}
 }
 
-// A result that is explained by a fault breaks no promise.
+// A result that a fault explains violates no guarantee.
 func TestVerdict_knowsWhatAFaultExplains(t *testing.T) {
 	m := newScenario(t, retrytopics.OrderNone)
 	m.e.Plan.Faults = []plan.Fault{{Kind: plan.KindDeny}, {Kind: plan.KindFailing}}
@@ -394,7 +394,7 @@ func (m *scenario) reportLoss(from, to, records int64) {
 	m.e.Logs["l"] = append(m.e.Logs["l"], &kgo.Record{Topic: "l", Offset: int64(len(m.e.Logs["l"])), Value: value})
 }
 
-// One record is delivered and two are lost. The engine that takes over knows which records are finished.
+// One record is delivered and two are lost. The engine that takes over has the list of finished records.
 func TestVerdict_takesWhatAnEngineSaysIsLost(t *testing.T) {
 	m := newScenario(t, retrytopics.OrderStrict)
 	m.deliver(succeeds)

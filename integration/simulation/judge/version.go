@@ -14,21 +14,21 @@ func (v version) less(w version) bool {
 	return v.number < w.number || v.number == w.number && v.offset < w.offset
 }
 
-// effects is what took effect for a key so far.
+// effects are the effective events of a key so far.
 type effects struct {
 	any     bool
 	newest  version
 	deleted int64 // offset after the newest delete
-	last    *step // what took effect last
+	last    *step // the last effective event
 }
 
-// outdates reports whether an event of a version is older than what took effect.
+// outdates reports whether an event of a version is older than the effective ones.
 func (f *effects) outdates(v version) bool {
 	return f.any && (v.less(f.newest) || v.offset < f.deleted)
 }
 
-// version returns the version of a step's event, given what took effect before. lifted means that an operator let an
-// older event overwrite newer data.
+// version returns the version of a step's event, given the earlier effective events. lifted means that an operator
+// let an older event overwrite newer data.
 func (h *history) version(s *step, f *effects) (v version, lifted bool) {
 	v.offset = s.in.record.Offset
 	deletes := s.in.event.Delete

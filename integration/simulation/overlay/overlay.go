@@ -23,7 +23,7 @@ const kfakeModule = "github.com/twmb/franz-go/pkg/kfake"
 // Build describes how the simulation is built.
 type Build struct {
 	Flags []string // of `go build`
-	// Unrepeatable says why runs of the same plan may differ. It is nil if they are identical.
+	// Unrepeatable is the reason why runs of the same plan may differ. It is nil if they are identical.
 	Unrepeatable error
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Kind is a kind of fault, as far as a plan needs it.
+// Kind is a kind of fault, as a plan sees it.
 type Kind struct {
 	Name   string
 	Weight int // how often it is drawn, relative to the others; 0 uses Share
@@ -35,7 +35,8 @@ func Draw(seed uint64, kinds []Kind) Plan {
 	return p
 }
 
-// tierLists returns the lists of tiers that are drawn. They share some delays, so that a change keeps some tiers.
+// tierLists returns the lists of tiers from which plans are drawn. They share some delays, so that a change keeps
+// some tiers.
 func tierLists() [][]time.Duration {
 	return [][]time.Duration{delays(1, 4, 15), delays(2, 8, 60), delays(3), delays(1, 2), delays(5, 20)}
 }

@@ -72,7 +72,7 @@ type Event struct {
 	Fails   int           // see Fate
 	Deaths  int           // lives that end in the DLQ; a replay begins another life
 	Takes   time.Duration // duration of each attempt
-	Asks    time.Duration // wait that a failure asks for, like Retry-After
+	Asks    time.Duration // the wait that a failure requests, like Retry-After
 	Pause   time.Duration // time after it was sent
 }
 

@@ -36,20 +36,20 @@ type Engine struct {
 	MaxAttempts  int                      `json:"max_attempts"`           // of a record in one life
 	Static       bool                     `json:"static,omitempty"`       // group membership
 	Trail        bool                     `json:"trail,omitempty"`        // a hash chain in each partition
-	Sink         bool                     `json:"sink,omitempty"`         // a table beside the output topic
+	Sink         bool                     `json:"sink,omitempty"`         // a table in addition to the output topic
 	Session      time.Duration            `json:"session"`                // session timeout of the group
 	Transaction  time.Duration            `json:"transaction"`            // transaction timeout
 	Concurrency  int                      `json:"concurrency"`            // concurrent handlers
 	HeldRecords  int                      `json:"held_records,omitempty"` // limit of records in memory; 0 for the engine's default
 }
 
-// Kinds of faults that change what is expected.
+// Kinds of faults that change the expectations.
 const (
 	KindFailing   = "failing"    // a record may become a dead letter although its handler would have finished it
 	KindDeny      = "deny"       // an engine may end because a permission is missing
 	KindDenyWrite = "deny_write" // the same
 	KindClock     = "clock"      // the times of an instance may go back
-	KindRecreate  = "recreate"   // unread records of the source are gone, and engines stop until the new topic is adopted
+	KindRecreate  = "recreate"   // unread records of the source are lost, and engines stop until the new topic is adopted
 )
 
 // A deployment of other tiers. Its Count selects them.
@@ -104,7 +104,7 @@ func (p Plan) Delays() []time.Duration {
 	return slices.Compact(all)
 }
 
-// Tiers returns the delays that a deployment of other tiers brings.
+// Tiers returns the delays of a deployment with other tiers.
 func (f Fault) Tiers() []time.Duration {
 	lists := tierLists()
 	return lists[f.Count%len(lists)]

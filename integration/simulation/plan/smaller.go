@@ -66,8 +66,8 @@ func leave(left []Range, numbers []int) []Range {
 // mostCuts bounds the number of parts of a list.
 const mostCuts = 32
 
-// cuts returns parts of a list of n elements: the whole list, its halves, its quarters, and single elements of a short
-// list.
+// cuts returns parts of a list of n elements: the complete list, its halves, its quarters, and single elements of a
+// short list.
 func cuts(n int) (all []Range) {
 	for parts := 1; parts <= min(max(2*n-1, 0), mostCuts); parts *= 2 {
 		for i := range parts {

@@ -47,14 +47,14 @@ func parseOptions(args []string) (o options, err error) {
 	f.Uint64Var(&o.seeds, "seeds", 100, "how many worlds; 0: until -for is over, or the command is interrupted")
 	f.Uint64Var(&o.from, "from", 0, "first seed")
 	f.DurationVar(&o.during, "for", 0, "stop after this time")
-	f.DurationVar(&o.shrink, "shrink", 3*time.Minute, "how long to look for a smaller plan of the first world that fails; 0: not at all")
+	f.DurationVar(&o.shrink, "shrink", 3*time.Minute, "how long to search for a smaller plan of the first world that fails; 0: not at all")
 	f.DurationVar(&o.limit, "limit", 2*time.Minute, "real time that a world may take")
-	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "worlds side by side")
+	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "number of worlds that run concurrently")
 	f.StringVar(&o.kinds, "faults", "", "kinds of faults, separated by commas; all when empty, \"list\" to see them")
-	f.StringVar(&o.plan, "plan", "", "play this plan alone, as a failure prints it")
-	f.StringVar(&o.tally, "tally", "", "file in which what was played is noted; what stands there is not played again")
-	f.StringVar(&o.shard, "shard", "0/1", "k/n: play only the seeds that leave the rest k when divided by n")
-	f.BoolVar(&o.sum, "sum", false, "print what the tally has, and play nothing")
+	f.StringVar(&o.plan, "plan", "", "run this plan only, as a failure prints it")
+	f.StringVar(&o.tally, "tally", "", "file with the tally of the worlds that were run; worlds in it are not run again")
+	f.StringVar(&o.shard, "shard", "0/1", "k/n: run only the seeds with the remainder k when divided by n")
+	f.BoolVar(&o.sum, "sum", false, "print the content of the tally, and run nothing")
 	f.BoolVar(&o.digests, "digests", false, "print a digest of each world, to compare two builds; after a change that only moves code a few worlds in a hundred differ, because the order of some maps depends on memory addresses")
 	f.BoolVar(&o.logs, "logs", false, "print the engines' logs of worlds that fail")
 	if err = f.Parse(args); err == nil && f.NArg() > 0 {
@@ -65,7 +65,7 @@ func parseOptions(args []string) (o options, err error) {
 
 // Exit codes.
 const (
-	codeKept   = 0 // every promise was kept
+	codeKept   = 0 // every guarantee was kept
 	codeBroken = 1
 	codeError  = 2 // of the command itself
 )

@@ -81,7 +81,7 @@ func (pl *player) play(ctx context.Context, p plan.Plan) (played, error) {
 	if err != nil || read != nil {
 		what := fmt.Sprintf("the process ended without a result: %v", errors.Join(err, read))
 		if !inTime {
-			what = fmt.Sprintf("it came to no end within %v of real time", pl.realTime)
+			what = fmt.Sprintf("it did not end within %v of real time", pl.realTime)
 		}
 		w.result.Violations = []judge.Violation{{Property: judge.Survival, What: what}}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// shrink searches for a smaller plan that breaks one of the same promises, until there is none or the time is over. It
-// calls tell for each step.
+// shrink searches for a smaller plan that violates one of the same guarantees, until there is none or the time is
+// over. It calls tell for each step.
 func (pl *player) shrink(ctx context.Context, failed played, jobs int, limit time.Duration, tell func(played)) (played, error) {
 	until := time.Now().Add(limit)
 	for again := true; again && time.Now().Before(until); {
@@ -34,7 +34,7 @@ func (pl *player) shrink(ctx context.Context, failed played, jobs int, limit tim
 	return failed, nil
 }
 
-// alike reports whether a world broke the promise that another one broke first.
+// alike reports whether a world violated the guarantee that another one violated first.
 func alike(w, failed played) bool {
 	first := failed.result.Violations[0].Property
 	return slices.ContainsFunc(w.result.Violations, func(v judge.Violation) bool { return v.Property == first })

@@ -1,2 +1,2 @@
-// Package story formats what happened in a world, and the journeys of the records of a failure.
+// Package story formats the events of a world, and the journeys of the records of a failure.
 package story

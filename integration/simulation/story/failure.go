@@ -17,7 +17,7 @@ type Failure struct {
 
 const (
 	mostViolations = 12
-	mostOutput     = 4_000 // bytes from the start, which say why a process ended
+	mostOutput     = 4_000 // bytes from the start, which show why a process ended
 )
 
 // String formats the failure.

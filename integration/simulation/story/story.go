@@ -31,7 +31,7 @@ func (s *Story) Tell(format string, args ...any) {
 	}
 }
 
-// String returns the whole story.
+// String returns the complete story.
 func (s *Story) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,5 +2,5 @@
 // Kafka, an operator who replays dead letters, and a network between them. All of it runs in one bubble of
 // testing/synctest: the clock is virtual, and the network is in memory.
 //
-// Faults use its methods to do harm, and the judge gets what it recorded. It neither chooses faults nor judges.
+// Faults use its methods, and the judge gets its records. It neither chooses faults nor judges.
 package world

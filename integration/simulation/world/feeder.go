@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 )
 
-// feed sends the events of the plan one after another. It sends an unacknowledged event again, so an event may be there
-// twice; each of the two counts as an event.
+// feed sends the events of the plan one after another. It sends an unacknowledged event again, so an event may occur
+// twice; each occurrence counts as an event.
 func (w *World) feed(ctx context.Context) {
 	defer close(w.fed)
 	client := w.feeder()
@@ -49,7 +49,7 @@ func (w *World) sendEvent(ctx context.Context, client *kgo.Client, e plan.Event)
 func (w *World) feeder() *kgo.Client {
 	client, err := w.Kafka.client(kgo.RecordDeliveryTimeout(20*time.Second), kgo.ProducerLinger(0))
 	if err != nil {
-		panic(err) // the options do not fit together
+		panic(err) // the options contradict each other
 	}
 	return client
 }

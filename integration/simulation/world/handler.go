@@ -84,9 +84,9 @@ func (h *handler) attempt(r *retrytopics.Record, e plan.Event, result retrytopic
 	case e.Fate == plan.FateExhausted && life < e.Deaths:
 		return result, unavailable(e.Asks)
 	case e.Fate == plan.FatePanic && life < e.Deaths:
-		panic("as the plan says")
+		panic("as planned")
 	case e.Fate == plan.FateFiltered:
-		result.Close, result.Note = policy.OutcomeFiltered, "as the plan says"
+		result.Close, result.Note = policy.OutcomeFiltered, "as planned"
 		return result, nil
 	}
 	if closed := r.Judge(result.ContentHash, result.Version); closed != "" {

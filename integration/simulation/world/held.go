@@ -46,8 +46,8 @@ func (f *finished) has(r *kgo.Record) bool {
 	return known
 }
 
-// held counts the records that a process holds: its client has returned them to the engine, and they are not committed.
-// It asks the client and the commits, not the engine.
+// held counts the records in a process: its client has returned them to the engine, and they are not committed. It
+// reads the client and the commits, not the engine.
 type held struct {
 	finished *finished // by any process
 
@@ -67,8 +67,8 @@ func newHeld(f *finished) *held {
 	return &held{finished: f, byPartition: map[topicPartition]map[int64]struct{}{}}
 }
 
-// OnNewClient is kgo.HookNewClient. A new member of the group reads again what its predecessor has not committed. The
-// process may never learn whether the last commit of the predecessor succeeded.
+// OnNewClient is kgo.HookNewClient. A new member of the group reads the uncommitted records of its predecessor again.
+// The process may never learn whether the last commit of the predecessor succeeded.
 func (h *held) OnNewClient(c *kgo.Client) {
 	if group, _ := c.OptValue(kgo.ConsumerGroup).(string); group != "" {
 		h.mu.Lock()

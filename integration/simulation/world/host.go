@@ -20,7 +20,7 @@ type Host struct {
 	down    bool          // dials are refused
 	frozen  chan struct{} // nil unless the process is frozen; closed when it continues
 	loseIn  int           // answers until one is lost; 0 for none
-	latency time.Duration // of everything that is read
+	latency time.Duration // of all data that is read
 	sent    requests      // since the last call of asks
 }
 
@@ -44,7 +44,7 @@ func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, err
 	c := &conn{Conn: raw, host: h}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.down { // changed since it was asked
+	if h.down { // changed since the last call
 		_ = raw.Close()
 		return nil, errors.New("connection refused")
 	}
@@ -86,7 +86,7 @@ func (h *Host) Lose(in int) {
 	h.loseIn = in
 }
 
-// Delay delays everything that is read from now on.
+// Delay delays all data that is read from now on.
 func (h *Host) Delay(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,8 +169,8 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// travel is the time that a message takes to arrive. Without it, a client that asks again at once would stop the virtual
-// clock.
+// travel is the time that a message takes to arrive. Without it, a client that repeats a request at once would stop
+// the virtual clock.
 const travel = 500 * time.Microsecond
 
 func (c *conn) Write(b []byte) (int, error) {

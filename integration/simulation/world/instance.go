@@ -15,11 +15,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// RestartAfter is how long a supervisor waits before it restarts a process that ended by itself.
+// RestartAfter is how long a supervisor waits before it restarts a process that ended on its own.
 const RestartAfter = 5 * time.Second
 
-// Instance runs an engine in a process, with a supervisor that restarts the process when it ends by itself. Its methods
-// are safe for concurrent use.
+// Instance runs an engine in a process, with a supervisor that restarts the process when it ends on its own. Its
+// methods are safe for concurrent use.
 type Instance struct {
 	w    *World
 	Name string
@@ -79,7 +79,7 @@ func (in *Instance) launch() *process {
 	p := &process{in: in, host: in.w.Kafka.host(), held: newHeld(in.w.finished), done: make(chan struct{}), dead: make(chan struct{})}
 	e, err := engine.New(in.config(p))
 	if err != nil {
-		panic(err) // the plan fits no engine
+		panic(err) // the engine refuses the plan's configuration
 	}
 	p.engine = e
 	var ctx context.Context
@@ -89,7 +89,7 @@ func (in *Instance) launch() *process {
 	return p
 }
 
-// run runs the engine, and starts another process when the engine ends by itself.
+// run runs the engine, and starts another process when the engine ends on its own.
 func (p *process) run(ctx context.Context) {
 	err := p.engine.Run(ctx)
 	close(p.done)
@@ -136,7 +136,7 @@ func (p *process) count(ctx context.Context) {
 	}
 }
 
-// settle keeps what was recorded of a process that has ended.
+// settle keeps the records of a process that has ended.
 func (in *Instance) settle(p *process) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -160,7 +160,7 @@ func (in *Instance) Stop() {
 	}
 }
 
-// Kill ends the process like SIGKILL: nothing that it sends arrives any more. It returns false if none runs.
+// Kill ends the process like SIGKILL: no message that it sends arrives any more. It returns false if none runs.
 func (in *Instance) Kill() bool {
 	p := in.take()
 	if p == nil {

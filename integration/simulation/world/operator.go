@@ -117,8 +117,8 @@ func (o *operator) replay(letter *kgo.Record, force bool) bool {
 	return true
 }
 
-// decide finds out which doubtful replays were committed, as cmd/replayer does when it starts again: a new producer with
-// the same transactional ID ends the transaction of the earlier one. Replays that were not committed are pending again.
+// decide finds out which doubtful replays were committed, like cmd/replayer after a restart: a new producer with the
+// same transactional ID ends the transaction of the earlier one. Replays that were not committed are pending again.
 func (o *operator) decide() error {
 	if len(o.doubted) == 0 {
 		return nil
@@ -155,7 +155,7 @@ func (o *operator) again(letters []*kgo.Record) {
 	})
 }
 
-// lost makes those dead letters pending again whose replays were deleted with the source before anybody read them.
+// lost makes those dead letters pending again whose replays were deleted with the source before an engine read them.
 func (o *operator) lost(ctx context.Context, source []*kgo.Record, epoch int64) error {
 	logs, err := o.w.read(ctx, []string{Journal})
 	if err != nil {
@@ -178,7 +178,7 @@ func (o *operator) lost(ctx context.Context, source []*kgo.Record, epoch int64) 
 	return nil
 }
 
-// send commits one record. It repeats only what is known to have been aborted.
+// send commits one record. It repeats only a transaction that was certainly aborted.
 func (o *operator) send(r *kgo.Record) error {
 	ctx, cancel := context.WithTimeout(o.w.ctx, time.Minute)
 	defer cancel()

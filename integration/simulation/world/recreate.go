@@ -18,8 +18,8 @@ import (
 // AdoptWithin is the time limit for the instances to end and for the new topic to be adopted.
 const AdoptWithin = 5 * time.Minute
 
-// Recreate deletes the source, creates it again after a while, and adopts it. Meanwhile nobody writes to the source, and
-// no replay is doubtful. It returns when the new topic is adopted.
+// Recreate deletes the source, creates it again after a while, and adopts it. Meanwhile no producer writes to the
+// source, and no replay is doubtful. It returns when the new topic is adopted.
 func (w *World) Recreate(stop bool, after time.Duration) error {
 	w.writes <- struct{}{}
 	defer func() { <-w.writes }()
@@ -68,7 +68,7 @@ func (w *World) lostReplays(source []*kgo.Record) error {
 	return w.operator.lost(ctx, source, w.Epoch()-1)
 }
 
-// dropped records what is deleted with the source, and begins another epoch.
+// dropped records the records that are deleted with the source, and begins another epoch.
 func (w *World) dropped(log []*kgo.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,8 +18,8 @@ const (
 	replayEvery = 10 * time.Second
 )
 
-// Rest lets the world come to rest: it ends all faults, starts every instance, and waits until everything is finished or
-// the bound is over. It returns how long that took, or what is left.
+// Rest lets the world come to rest: it ends all faults, starts every instance, and waits until everything is finished
+// or the bound is over. It returns how long that took, or the unfinished work.
 func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 	<-w.fed
 	for _, in := range w.Instances()[:w.Plan.Engine.Instances] {
@@ -27,7 +27,7 @@ func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 		in.Host().Thaw()
 		in.Start()
 	}
-	w.Tell("all is whole again")
+	w.Tell("all faults have ended")
 	began, replayed := time.Now(), time.Now()
 	for time.Since(began) < bound {
 		if left = w.unfinished(); left == "" {
@@ -38,7 +38,7 @@ func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 		if w.keysHeld() && time.Since(replayed) > replayEvery {
 			replayed = time.Now()
 			if n := w.Replay(1000, false); n > 0 {
-				w.Tell("operator: replays %d dead letters that hold their keys", n)
+				w.Tell("operator: replays %d dead letters that block their keys", n)
 			}
 		}
 		w.Wait(lookEvery)
@@ -73,7 +73,7 @@ func (w *World) unfinished() string {
 	return strings.Join(left, ", ")
 }
 
-// Evidence returns what was recorded. All instances must have stopped.
+// Evidence returns the records of the world. All instances must have stopped.
 func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readBound)
 	defer cancel()
@@ -98,7 +98,7 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	return e, nil
 }
 
-// place moves what was read to where the judge expects it.
+// place moves the records to the places where the judge expects them.
 func (w *World) place(e *judge.Evidence) {
 	epoch := w.Epoch()
 	if epoch == 0 {

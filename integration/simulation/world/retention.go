@@ -14,9 +14,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Prune deletes up to limit records of a source partition that the group has not committed, the oldest first, and returns
-// their number. It stops before the first replay, because an operator would have to know that a replay was deleted. It
-// leaves a partition without a commit alone: it is unknown what a group that never committed has missed.
+// Prune deletes up to limit records of a source partition that the group has not committed, the oldest first, and
+// returns their number. It stops before the first replay, because an operator would have to know that a replay was
+// deleted. It ignores a partition without a commit: it is unknown which records a group that never committed has
+// missed.
 func (w *World) Prune(partition int32, limit int64) (gone int, err error) {
 	w.writes <- struct{}{}
 	defer func() { <-w.writes }()
@@ -57,7 +58,7 @@ func (w *World) Prune(partition int32, limit int64) (gone int, err error) {
 }
 
 // deleteBefore moves the start of a source partition. It repeats the request until the brokers have carried it out,
-// because from the first one on it is unknown whether they have.
+// because after the first request it is unknown whether they have.
 func (w *World) deleteBefore(ctx context.Context, partition int32, offset int64) error {
 	client, err := w.Kafka.client()
 	if err != nil {

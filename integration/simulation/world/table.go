@@ -8,16 +8,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Table is a table beside Kafka. It is guarded like the one of internal/sink: an event that is older than the last
-// written one of its key changes nothing, and a delete leaves a mark in the guard. Its methods are safe for concurrent
-// use.
+// Table is a table outside Kafka. It is guarded like the one of internal/sink: an event that is older than the last
+// written one of its key changes nothing, and a delete leaves a mark in the guard. Its methods are safe for
+// concurrent use.
 type Table struct {
 	mu    sync.Mutex
 	guard map[string]guard
 	rows  map[string]judge.Row
 }
 
-// guard is what the table remembers of a key.
+// guard is the table's memory of a key.
 type guard struct {
 	version header.Version
 	content int   // of the last write, unless it was a delete
@@ -72,7 +72,7 @@ func (g guard) takes(v header.Version, deletes bool) bool {
 	return v.Offset > g.deleted && (!v.Less(g.version) || deletes && g.version.Offset <= v.Offset)
 }
 
-// Rows returns the whole table.
+// Rows returns the complete table.
 func (t *Table) Rows() map[string]judge.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -63,7 +63,7 @@ type Options struct {
 }
 
 // New creates the cluster, the topics, the instances and the load of a plan, and starts them. It must be called in a
-// bubble of testing/synctest, like everything else here.
+// bubble of testing/synctest, like all functions here.
 func New(p plan.Plan, o Options) (*World, error) {
 	w := &World{
 		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), finished: newFinished(), fed: make(chan struct{}), writes: make(chan struct{}, 1), down: map[string]int{},
@@ -152,7 +152,7 @@ func (w *World) Add() *Instance {
 // lingers is the time that a client may need to close after its engine has left it (see there).
 const lingers = 2 * time.Minute
 
-// Close ends everything and stops running engines. A goroutine that is left after it, a leak, makes the bubble panic.
+// Close ends the world and stops running engines. A leaked goroutine makes the bubble panic.
 func (w *World) Close() {
 	w.StopAll()
 	w.operator.close()
