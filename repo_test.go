@@ -35,8 +35,8 @@ func (f goFile) at(n ast.Node) string {
 	return f.path + ":" + strconv.Itoa(f.fset.Position(n.Pos()).Line)
 }
 
-// imports returns the file's imports inside this module, relative to its root ("pkg/classify"), and
-// all others as they are.
+// imports returns the file's imports inside this module, relative to its root ("pkg/classify"), and all others
+// unchanged.
 func (f goFile) imports() (own, foreign []string) {
 	for _, spec := range f.ast.Imports {
 		name, _ := strconv.Unquote(spec.Path.Value)
@@ -49,7 +49,7 @@ func (f goFile) imports() (own, foreign []string) {
 	return own, foreign
 }
 
-// walkTree calls visit with every file of the project, and leaves out what git does not keep.
+// walkTree calls visit with every file of the project, and leaves out files that git ignores.
 func walkTree(visit func(name string) error) error {
 	return filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"pkg/geometry/repair":   {"pkg/geometry", "pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
 
 	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/internal/shorten", "pkg/transform", "schemas", "pkg/envelope"},
-	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/keyorder", "internal/recordbatch", "pkg/retrytopics"}, // the engine keeps the ledger
+	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/keyorder", "internal/recordbatch", "pkg/retrytopics"}, // the engine stores the ledger
 	"pkg/idempotency": {"pkg/classify"},
 
 	"pkg/retrytopics/header": {"pkg/classify"},
@@ -156,7 +156,7 @@ func TestTree_imports_go_one_way(t *testing.T) {
 		part := partOf(f.dir)
 		there[part] = true
 		if part == "" {
-			t.Errorf("%s: no rule says what this folder may import; add a line to mayImport", f.path)
+			t.Errorf("%s: no rule covers the imports of this folder; add a line to mayImport", f.path)
 			continue
 		}
 		own, _ := f.imports()
@@ -224,7 +224,7 @@ func calls(call *ast.CallExpr, pkg, name string) bool {
 	return ok && id.Name == pkg
 }
 
-// binaryFile matches the files that hold no text.
+// binaryFile matches the files that are not text.
 var binaryFile = regexp.MustCompile(`\.(zst|gz|png|ico|db|avro|wkb|jar)$`)
 
 // machinePath matches absolute paths that exist on one machine only.
@@ -280,7 +280,7 @@ func TestLists_areClosed(t *testing.T) {
 		expect.That(t, slices.Equal(slices.Sorted(slices.Values(l.names)), want), "%s lists %q, the constants are %q", l.kind, l.names, want)
 		expect.Equal(t, len(slices.Compact(slices.Sorted(maps.Values(words)))), len(words), l.kind, "two constants are one word", words)
 	}
-	expect.That(t, checked >= 50, "found %d lists: is the form of the functions another one now?", checked)
+	expect.That(t, checked >= 50, "found %d lists: has the form of the functions changed?", checked)
 }
 
 // list is a function that returns constants of a type: the folder and the type, and the names of the constants.

@@ -19,7 +19,7 @@ var (
 	openPart        = regexp.MustCompile(`\bopen: \S+ \S+`)
 )
 
-// requirementCount says how many requirements each source document has.
+// requirementCount is the number of requirements in each source document.
 func requirementCount() map[string]int {
 	return map[string]int{"C": 7, "S0": 12, "S1": 9, "S2": 10, "S3": 8, "S4": 15}
 }
@@ -49,8 +49,8 @@ func readTestSource(t *testing.T) testSource {
 	return source
 }
 
-// TestRequirements holds docs/requirements.md to the tree: every requirement has its row, and a row
-// either links to tests that exist and name the requirement, or says what of it is open.
+// TestRequirements compares docs/requirements.md with the tree: every requirement has its row, and a row either links
+// to existing tests that name the requirement, or states which part of it is open.
 func TestRequirements(t *testing.T) {
 	const page = "docs/requirements.md"
 	text := must.Get(os.ReadFile(page))(t)
@@ -84,7 +84,7 @@ func (s testSource) check(t *testing.T, at, id, name, subtest, file string) {
 	body, ok := s[file][name]
 	switch {
 	case s[file] == nil:
-		t.Errorf("%s: %s links to %s, which is no test file", at, id, file)
+		t.Errorf("%s: %s links to %s, which is not a test file", at, id, file)
 	case !ok:
 		t.Errorf("%s: %s links to %s, which %s does not have", at, id, name, file)
 	case !names(id).MatchString(body + subtest):
@@ -94,7 +94,7 @@ func (s testSource) check(t *testing.T, at, id, name, subtest, file string) {
 	}
 }
 
-// names matches an ID in a text, or in a function's name, which cannot hold a hyphen: S0-8, S0_8, C-3, C_3, C3.
+// names matches an ID in a text, or in a function's name, which cannot contain a hyphen: S0-8, S0_8, C-3, C_3, C3.
 func names(id string) *regexp.Regexp {
 	document, number, _ := strings.Cut(id, "-")
 	between := "[-_]"

@@ -1,4 +1,4 @@
-// Package schemas holds the JSON schemas of what Switchback reads and writes, so that a producer, a
+// Package schemas contains the JSON schemas of the data that Switchback reads and writes, so that a producer, a
 // reader of its topics and an editor can check against the same text that the project tests with:
 //
 //   - pipeline.schema.json: the pipeline file; generated from the types of internal/config.

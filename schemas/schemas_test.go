@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-// compile gives the schema and the document that it was made from.
+// compile returns the schema and the document from which it was compiled.
 func compile(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
 	text := must.Get(Read(name))(t)
@@ -64,7 +64,7 @@ func TestSchemas_refuse_what_the_contract_does_not_know(t *testing.T) {
 		"no decision of the list":   {AuditEvent, event, `,"decision":"mislaid"}`, false},
 		"retried without due":       {AuditEvent, event, `,"decision":"retried","destination":"a.retry-2s"}`, false},
 		"dead letter without code":  {AuditEvent, event, `,"decision":"dead_lettered"}`, false},
-		"source is no position":     {AuditEvent, event, `,"source":"a/0"}`, false},
+		"source is not a position":  {AuditEvent, event, `,"source":"a/0"}`, false},
 		"time in another zone":      {AuditEvent, event, `,"time":"2026-11-03T04:05:06.120+01:00"}`, false},
 		"negative attempt":          {AuditEvent, event, `,"attempt":-1}`, false},
 		"state":                     {DeadLetterState, state, `}`, true},
@@ -92,8 +92,8 @@ func TestRead_names_the_file_that_is_missing(t *testing.T) {
 	expect.That(t, err != nil && strings.Contains(err.Error(), "none.json"), "got %v", err)
 }
 
-// The schemas stand beside the code that writes the records; these tests read that code's source,
-// since this package imports nothing of the project.
+// The schemas describe records that other packages write; these tests read those packages' source code, since this
+// package imports nothing of the project.
 
 func TestSchemas_name_the_words_that_the_code_knows(t *testing.T) {
 	for _, c := range []struct{ schema, member, dir, typ string }{
@@ -135,7 +135,7 @@ func property(doc map[string]any, name string) map[string]any {
 	return doc["properties"].(map[string]any)[name].(map[string]any)
 }
 
-// constants gives the values of the constants of one type, sorted.
+// constants returns the values of the constants of one type, sorted.
 func constants(t *testing.T, dir, typ string) []string {
 	t.Helper()
 	var words []string

@@ -112,7 +112,7 @@ func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	for _, f := range faults.List {
 		expect.That(t, f.Text("x") == wrong[f.Variable], "\n got %s\nwant %s", f.Text("x"), wrong[f.Variable])
 	}
-	expect.That(t, !strings.Contains(err.Error(), "hunter2"), "a fault shows the value of an unknown variable")
+	expect.That(t, !strings.Contains(err.Error(), "hunter2"), "a fault contains the value of an unknown variable")
 }
 
 const reloadable = `pipeline:
@@ -147,9 +147,9 @@ func TestChanges_S4_5_tellsWhatARunningConsumerCanTakeUp(t *testing.T) {
 		}
 		from, to := mustParse(t, reloadable), mustParse(t, changed)
 		taken, restart, err := Changes(from, to)
-		must.That(t, err == nil && slices.Equal(taken, c.taken) && slices.Equal(restart, c.restart), "%v: taken %v, restart %v, error %v; want %v, %v", c.name, taken, restart, err, c.taken, c.restart)
+		must.That(t, err == nil && slices.Equal(taken, c.taken) && slices.Equal(restart, c.restart), "%v: applied %v, restart %v, error %v; want %v, %v", c.name, taken, restart, err, c.taken, c.restart)
 		again, still, err := Changes(from.Taking(to), to)
-		expect.That(t, err == nil && len(again) == 0 && slices.Equal(still, c.restart), "%v: after it was taken up: %v, %v, %v", c.name, again, still, err)
+		expect.That(t, err == nil && len(again) == 0 && slices.Equal(still, c.restart), "%v: after it was applied: %v, %v, %v", c.name, again, still, err)
 		before, _, _ := Changes(from, mustParse(t, reloadable))
 		expect.That(t, len(before) == 0, "%v: the old configuration changed: %v", c.name, before)
 	}
@@ -254,7 +254,7 @@ func TestSchemaRegistry_urls(t *testing.T) {
 	expect.That(t, !(SchemaRegistry{}).Enabled() && len(SchemaRegistry{}.URLs()) == 0, "there is a registry without a URL")
 }
 
-// The registry's secrets come from where the file says. An error names that place, and never its content.
+// The registry's secrets come from the place that the file names. An error names that place, and never its content.
 func TestSchemaRegistry_credentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	must.Do(t, os.WriteFile(file, []byte(theSecret+"\n"), 0o600))

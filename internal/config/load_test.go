@@ -111,7 +111,7 @@ transform: { references: [{ name: zones, file: own.csv, column: id }, { name: ro
 			continue
 		}
 		must.That(t, err == nil, "%s: %v", path, err)
-		expect.That(t, reflect.DeepEqual(must.Get(got.Decisive())(t), must.Get(other.Decisive())(t)), "%s: the decisive part is another one", path)
+		expect.That(t, reflect.DeepEqual(must.Get(got.Decisive())(t), must.Get(other.Decisive())(t)), "%s: the decisive part differs", path)
 		expect.That(t, got.Kafka.Brokers[0] == "own:9092" && got.Source.Topic == "parcels" && reflect.DeepEqual(got.Topics, own.Topics), "%s: %+v", path, got)
 	}
 	for text, want := range map[string]string{
@@ -280,11 +280,11 @@ func TestParseDLQ_who_names_the_brokers(t *testing.T) {
 		env  func(string) string
 		want []string
 	}{
-		"profile":                   {DLQ{Topic: "payments.DLT", Profile: "prod"}, none, []string{"kafka-1:9093", "kafka-2:9093"}},
-		"the environment outranks":  {DLQ{Topic: "payments.DLT", Profile: "prod"}, env, []string{"env:1"}},
-		"the flag outranks both":    {DLQ{Topic: "payments.DLT", Profile: "prod", Brokers: []string{"flag:1", "flag:2"}}, env, []string{"flag:1", "flag:2"}},
-		"no profile":                {DLQ{Topic: "payments.DLT", Brokers: []string{"flag:1"}}, nil, []string{"flag:1"}},
-		"the environment by itself": {DLQ{Topic: "payments.DLT"}, env, []string{"env:1"}},
+		"profile":                  {DLQ{Topic: "payments.DLT", Profile: "prod"}, none, []string{"kafka-1:9093", "kafka-2:9093"}},
+		"the environment outranks": {DLQ{Topic: "payments.DLT", Profile: "prod"}, env, []string{"env:1"}},
+		"the flag outranks both":   {DLQ{Topic: "payments.DLT", Profile: "prod", Brokers: []string{"flag:1", "flag:2"}}, env, []string{"flag:1", "flag:2"}},
+		"no profile":               {DLQ{Topic: "payments.DLT", Brokers: []string{"flag:1"}}, nil, []string{"flag:1"}},
+		"the environment alone":    {DLQ{Topic: "payments.DLT"}, env, []string{"env:1"}},
 	} {
 		cfg, err := ParseDLQ(c.q, []byte(twoProfiles), c.env)
 		if err != nil {

@@ -74,7 +74,7 @@ func TestDuration_text(t *testing.T) {
 		expect.That(t, err == nil && string(out) == want, "%s: got %s, %v; want %s", text, out, err, want)
 	}
 	var d Duration
-	expect.That(t, d.UnmarshalText([]byte("2")) != nil, "a number without a unit is taken")
+	expect.That(t, d.UnmarshalText([]byte("2")) != nil, "a number without a unit is accepted")
 }
 
 // S3-2: a policy per category, and its strategy.
@@ -107,8 +107,8 @@ func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy
 	}
 }
 
-// TestParse_S1_3_CI_caps_the_attempts checks that a build server makes at most three attempts, whatever policy and
-// preset say.
+// TestParse_S1_3_CI_caps_the_attempts checks that a build server makes at most three attempts, whatever the policy
+// and the preset.
 func TestParse_S1_3_CI_caps_the_attempts(t *testing.T) {
 	const file = `
 pipeline:

@@ -65,7 +65,7 @@ func generateSchema(t *testing.T) string {
 // describe returns the comment of a field with its Go name replaced by the name of its key.
 func describe(comments map[string]string, t reflect.Type, field string) string {
 	if field == "" {
-		return "" // the library finds the comment of the type by itself
+		return "" // the library finds the comment of the type on its own
 	}
 	text := strings.Join(strings.Fields(comments[t.PkgPath()+"."+t.Name()+"."+field]), " ")
 	f, ok := t.FieldByName(field)

@@ -85,7 +85,7 @@ func (s *database) openPostgres(place string) error {
 	}
 	cfg, err := pgx.ParseConfig(place)
 	if err != nil {
-		return errors.New("this is no address of the form postgres://user:password@host:port/database")
+		return errors.New("this is not an address of the form postgres://user:password@host:port/database")
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
 	// A crash of the server loses rows together with their position; the next sync reads them again.

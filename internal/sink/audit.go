@@ -38,7 +38,7 @@ type Fact struct {
 // Extra is an unexpected row of the table.
 type Extra struct {
 	Key   string
-	Known bool // the guard has it as the row of a key
+	Known bool // the guard has the row under another key
 }
 
 // Audit begins a comparison. The caller must End it.
@@ -68,8 +68,8 @@ func (a *Audit) End(ctx context.Context) error {
 	return nil
 }
 
-// Check returns the facts about rows, which have different keys. A row whose values do not fit the columns differs from
-// whatever the table has.
+// Check returns the facts about rows, which have different keys. A row whose values do not fit the columns always
+// differs from the table's.
 func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
 	refused := make([]bool, len(rows))
 	for i, row := range rows {
@@ -144,7 +144,7 @@ func (a *Audit) ask(ctx context.Context, conn *pgx.Conn, check []string, places 
 	return conn.SendBatch(ctx, &all).Close()
 }
 
-// Extras calls take with the rows that no check was about, and returns the number of rows.
+// Extras calls take with the rows that no check covered, and returns the number of rows.
 func (a *Audit) Extras(ctx context.Context, take func(Extra) error) (rows int64, err error) {
 	if err := a.conn.QueryRow(ctx, "select count(*) from "+a.r.quoted).Scan(&rows); err != nil {
 		return 0, a.sink.db.Lost(err)
@@ -165,8 +165,8 @@ func (a *Audit) Extras(ctx context.Context, take func(Extra) error) (rows int64,
 type auditSQL struct {
 	begin, end, extras string
 
-	check []string // the last one asks; the others prepare it
-	bare  []string // the same for rows whose values do not fit the columns: they differ from whatever is there
+	check []string // the last one sends the query; the others prepare it
+	bare  []string // the same for rows whose values do not fit the columns: they always differ
 }
 
 // auditSQL returns the statements. Expected rows are inserted into a temporary table with the columns' types, including

@@ -86,7 +86,7 @@ func (s *Sink) write(batch []*job) {
 	t.settle()
 }
 
-// fitting answers the records that do not fit the table, and returns the others. Before it refuses one, it reads the
+// fitting refuses the records that do not fit the table, and returns the others. Before it refuses one, it reads the
 // table's description again, because the table may have been altered.
 func (s *Sink) fitting(batch []*job) []*job {
 	if len(batch) == 0 {

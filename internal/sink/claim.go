@@ -24,8 +24,8 @@ const rowKeyColumn = "row_key"
 // escaped begins a guard key that encodes bytes, as PostgreSQL writes them.
 const escaped = `\x`
 
-// GuardKey returns the guard's name of a record key, which need not be text. A key that PostgreSQL cannot hold becomes
-// hexadecimal digits after \x. Different keys have different names.
+// GuardKey returns the guard's name of a record key, which need not be text. A key that PostgreSQL cannot store
+// becomes hexadecimal digits after \x. Different keys have different names.
 func GuardKey(recordKey []byte) []byte {
 	if FindsRow(recordKey) && !bytes.HasPrefix(recordKey, []byte(escaped)) {
 		return recordKey
@@ -50,7 +50,7 @@ func RecordKey(guardKey []byte) ([]byte, error) {
 const uniqueViolation = "23505"
 
 // errClaimed marks a row that belongs to another record key.
-var errClaimed = errors.New("the row is that of another record key")
+var errClaimed = errors.New("the row belongs to another record key")
 
 // claimed converts a failure if the row belongs to another key. The guard's own key cannot be violated: the upsert
 // resolves conflicts by it.
@@ -60,7 +60,7 @@ func (t *table) claimed(err error) error {
 		return err
 	}
 	return classify.WithCode(classify.CodeDBConstraint, classify.StageSink,
-		fmt.Errorf("%s: %w: %s; a row is given up when that key is deleted or takes another row (%w)", t.name, errClaimed, pgErr.Detail, err))
+		fmt.Errorf("%s: %w: %s; a row becomes free when that key is deleted or moves to another row (%w)", t.name, errClaimed, pgErr.Detail, err))
 }
 
 // filledBy returns the comment of a guard's row_key.
@@ -78,12 +78,13 @@ func (t *table) otherRule(c column) Mismatch {
 // Finder maps record keys to rows of the table by the rule of sink.key.
 type Finder struct {
 	Rule config.SinkKey
-	// Path reads the guard's name of a record key and its row key from a path into the key. It is asked if the rule is a path.
+	// Path reads the guard's name of a record key and its row key from a path into the key. It is called if the rule
+	// is a path.
 	Path func(ctx context.Context, recordKey []byte) (guard, row []byte, err error)
 }
 
-// Find returns the guard's name of a record key and the key of the feature's row. The row key is nil if the record key itself finds the
-// row, and for a delete of a feature: the guard has it.
+// Find returns the guard's name of a record key and the key of the feature's row. The row key is nil if the record
+// key itself finds the row, and for a delete of a feature, whose row key the guard has.
 func (f Finder) Find(ctx context.Context, recordKey []byte, feature *transform.Feature) (guard, row []byte, err error) {
 	switch {
 	case f.Rule == config.SinkKeyRecord:

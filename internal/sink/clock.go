@@ -105,9 +105,8 @@ func zone(text string) string {
 	return ""
 }
 
-// checkClock refuses a value that a column of dates and times would read as something that the record does not say. If
-// the column itself is a date or a time, its text is converted, see utc; in an array, a range or a composite it cannot
-// be.
+// checkClock refuses a value that a column of dates and times would misread. If the column itself is a date or a
+// time, its text is converted, see utc; in an array, a range or a composite it cannot be.
 func (t *table) checkClock(c column, v transform.Value, key []byte) error {
 	if !c.values.isClock() {
 		return nil
@@ -142,7 +141,7 @@ func (t *table) checkKey(key []byte) error {
 	}
 }
 
-// misread returns why a type of dates and times would read a text as something else, and what to do.
+// misread returns the reason why a type of dates and times would misread a text, and what to do.
 func misread(text string, dropsOffset bool) (fault, fix string) {
 	if word := specialWord(text); word != "" {
 		return fmt.Sprintf("the word %q is neither a date nor a time", word), "send the date or the time itself, or null"

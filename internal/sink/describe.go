@@ -15,7 +15,7 @@ type column struct {
 	Type     string // the name of the type; for a domain that of its base
 	Written  string // the type in SQL without a length, for a domain its base: a cast would cut longer values, and turn two keys into one
 	Declared string // the same with the length
-	Made     bool   // by the database: generated, or an identity of its own
+	Made     bool   // by the database: generated, or an identity column
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
 	Default  bool       // the database has a value for a row without one: a default, or an identity

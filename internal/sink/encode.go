@@ -34,7 +34,7 @@ func (c column) form() form {
 	}
 }
 
-// prepare encodes the geometry of a row as EWKB. It refuses a geometry that PostGIS cannot keep.
+// prepare encodes the geometry of a row as EWKB. It refuses a geometry that PostGIS cannot store.
 func (t *table) prepare(r *Row) (err error) {
 	if r.deletes() || r.Feature.Geometry.IsNull() {
 		return nil

@@ -63,7 +63,7 @@ func (t *table) indexLater(kind string) []string {
 // partitioned is the kind of a partitioned table in pg_class.
 const partitioned = "p"
 
-// added lists the missing columns: of the properties that the configuration names, and of the rest.
+// added lists the missing columns: those of the properties that the configuration names, and the rest column.
 func (t *table) added(own described) (names []string) {
 	wanted := slices.DeleteFunc(t.expected.names(), t.special)
 	if t.rest != "" {
@@ -166,7 +166,7 @@ func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured
 	defer db.Close()
 	e, err := t.existing(ctx, db)
 	if err != nil {
-		return done, fmt.Errorf("look at table %s: %w", t.name, err)
+		return done, fmt.Errorf("read the description of table %s: %w", t.name, err)
 	}
 	now, later := t.steps(cfg, e)
 	done.Statements = append(slices.Clone(now), later...)
@@ -175,7 +175,7 @@ func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured
 			return done, err
 		}
 		if e, err = t.existing(ctx, db); err != nil {
-			return done, fmt.Errorf("look at table %s: %w", t.name, err)
+			return done, fmt.Errorf("read the description of table %s: %w", t.name, err)
 		}
 	}
 	if e.own.there && e.guard.there {
@@ -209,7 +209,7 @@ const (
 	where i.indrelid = to_regclass($1) and i.indisvalid and m.amname = 'gist' and a.attname = $2)`
 )
 
-// existing reads what exists. Without PostGIS there can be no table, and nothing else is read.
+// existing reads the existing objects. Without PostGIS there can be no table, and nothing else is read.
 func (t *table) existing(ctx context.Context, db *postgres.Database) (e existing, err error) {
 	if err := db.QueryRow(ctx, askPostGIS).Scan(&e.postgis); err != nil || !e.postgis {
 		return e, db.Lost(err)
@@ -253,7 +253,7 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 // notSupported is the SQLSTATE of an operation that a kind of table does not support.
 const notSupported = "0A000"
 
-// stated names the statement that failed, and who may run it.
+// stated adds the failed statement to an error, and who may run it.
 func stated(table, statement string, err error) error {
 	first, _, _ := strings.Cut(statement, "\n")
 	err = fmt.Errorf("%s: %w", strings.TrimSuffix(first, " ("), err)

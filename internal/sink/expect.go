@@ -79,11 +79,11 @@ func kindsOf(rules transform.GeometryRules) []transform.GeometryType {
 // names returns the properties, sorted.
 func (e expected) names() []string { return slices.Sorted(maps.Keys(e.properties)) }
 
-// misfit returns why a column cannot take the values of a property, or only some of them, or "". Values that a type
-// refuses one by one (a number that is too large, a text that is no UUID) are left to the database.
+// misfit returns the reason why a column cannot store the values of a property, or only some of them, or "". Values
+// that a type refuses one by one (a number that is too large, a text that is not a UUID) are left to the database.
 func (p property) misfit(c column) (fault string, reach Reach) {
 	if never := never(p.typ); strings.Contains(never, " "+c.Type+" ") || never != "" && isArray(c) && p.typ != transform.TypeArray {
-		return "is of type " + c.Declared + ", and takes no value of type " + string(p.typ), ReachSome
+		return "is of type " + c.Declared + ", and accepts no value of type " + string(p.typ), ReachSome
 	}
 	if loss := loses(p.typ, c); loss != "" {
 		return "is of type " + c.Declared + ", and " + loss + " of a " + string(p.typ), ReachNone
@@ -114,7 +114,7 @@ func never(t transform.Type) string {
 	}
 }
 
-// loses returns what a column drops from a value without an error.
+// loses returns the part of a value that a column drops without an error.
 func loses(t transform.Type, c column) string {
 	scaled := c.Type == "numeric" && strings.Contains(c.Declared, "(")
 	switch {
@@ -133,7 +133,7 @@ func loses(t transform.Type, c column) string {
 	return ""
 }
 
-// Reach is how much work a mismatch prevents.
+// Reach is the part of the writes that a mismatch prevents.
 type Reach string
 
 // The reaches.
@@ -145,14 +145,14 @@ const (
 	ReachSome Reach = "some"
 	// ReachRare is the same for a value that the mapping allows and may never produce. The consumer starts, and logs it.
 	ReachRare Reach = "rare"
-	// ReachNone: everything can be written, some of it changed. The consumer logs it.
+	// ReachNone: every record can be written, some of them changed. The consumer logs it.
 	ReachNone Reach = "none"
 )
 
 // Reaches lists every reach, the widest first.
 func Reaches() []Reach { return []Reach{ReachAll, ReachSome, ReachRare, ReachNone} }
 
-// Mismatch is one difference between a table and what will be written to it.
+// Mismatch is one difference between a table and the rows to write.
 type Mismatch struct {
 	Column string // "" for the table itself
 	Fault  string
@@ -175,8 +175,8 @@ func (m Mismatch) String() string {
 // refuses reports whether the consumer does not start with it.
 func (m Mismatch) refuses() bool { return m.Reach == ReachAll || m.Reach == ReachSome }
 
-// TableError is why a table cannot be written. No record is at fault, and none is lost for it: writes wait until the
-// table fits.
+// TableError is the reason why a table cannot be written. No record is the cause, and none is lost: writes wait until
+// the table is corrected.
 type TableError struct {
 	Table      string
 	Mismatches []Mismatch
@@ -186,7 +186,7 @@ type TableError struct {
 // Unwrap returns the database's error.
 func (e *TableError) Unwrap() error { return e.Err }
 
-// Error lists every mismatch with what fixes it.
+// Error lists every mismatch with its correction.
 func (e *TableError) Error() string {
 	if len(e.Mismatches) == 1 {
 		return fmt.Sprintf("sink.postgis: table %s does not fit: %s", e.Table, e.Mismatches[0])
@@ -201,5 +201,5 @@ func (e *TableError) Error() string {
 // FailureCode makes it a failure of the table and not of a record.
 func (e *TableError) FailureCode() classify.Code { return classify.CodeDBSchema }
 
-// FailureStage is that of the sink.
+// FailureStage returns the stage of the sink.
 func (e *TableError) FailureStage() classify.Stage { return classify.StageSink }

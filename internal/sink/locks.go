@@ -14,8 +14,8 @@ import (
 // leastLockWait is longer than PostgreSQL's deadlock timeout, so that deadlocks are detected as such.
 const leastLockWait = 1200 * time.Millisecond
 
-// lockWait returns how long a statement waits for one lock: a part of its time, so that the rest of a batch can be
-// written in the same attempt.
+// lockWait returns how long a statement waits for one lock: a part of its time, so that the other rows of a batch can
+// be written in the same attempt.
 func lockWait(timeout time.Duration) time.Duration {
 	return min(max(timeout/4, leastLockWait), timeout)
 }
@@ -26,7 +26,7 @@ type lockedError struct {
 	keys map[string]bool
 }
 
-// Error names what the statement waited for, before the database's own message.
+// Error names the lock for which the statement waited, before the database's own message.
 func (e *lockedError) Error() string {
 	if len(e.keys) == 1 {
 		return "the row is locked by another transaction: " + e.error.Error()
@@ -45,7 +45,7 @@ func lockedRows(err error) (map[string]bool, *lockedError) {
 	return nil, nil
 }
 
-// askLocks returns who holds a lock on one of the tables that blocks all writers.
+// askLocks returns the holders of a lock on one of the tables that blocks all writers.
 const askLocks = `
 select l.relation::regclass || ': process ' || l.pid || coalesce(' of ' || nullif(a.application_name, ''), '') || ', ' || l.mode
 from pg_locks l left join pg_stat_activity a using (pid)
@@ -62,8 +62,8 @@ with guard as materialized (select key from %[1]s where key = any ($1) for updat
 (select key, false from %[1]s where key = any ($1) except select key, false from guard)
 union (select %[3]s::text, true from %[2]s where %[3]s = any ($2::text[]::%[4]s[]) except select key::text, true from own)`
 
-// waits returns what a statement waited for that ran out of time: a lock on the whole table, which is the table's fault,
-// or rows, which is a failure of their records alone. It returns err if it finds neither.
+// waits returns the lock for which a statement waited until it timed out: a lock on the whole table, which is the
+// table's fault, or rows, which is a failure of their records alone. It returns err if it finds neither.
 func (s *Sink) waits(err error, rows []*Row) error {
 	known := s.table.Load()
 	if known == nil {
@@ -74,7 +74,7 @@ func (s *Sink) waits(err error, rows []*Row) error {
 	var who string
 	switch asked := s.db.QueryRow(ctx, askLocks, known.quoted, known.guard).Scan(&who); {
 	case asked == nil:
-		fault := Mismatch{Fault: "is locked as a whole (" + who + ")", Fix: "it is written again once that transaction ends", Reach: ReachAll}
+		fault := Mismatch{Fault: "is locked as a whole (" + who + ")", Fix: "it is retried once that transaction ends", Reach: ReachAll}
 		return &TableError{Table: known.name, Mismatches: []Mismatch{fault}, Err: err}
 	case !errors.Is(asked, pgx.ErrNoRows):
 		return err // the original failure is more specific
@@ -116,7 +116,7 @@ func (s *Sink) lockedOf(ctx context.Context, known *reading, rows []*Row) map[st
 			clear(locked)
 			return err
 		}
-		return errAsked // nothing of it is kept
+		return errAsked // none of its changes is kept
 	})
 	return locked
 }

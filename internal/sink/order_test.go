@@ -96,8 +96,8 @@ func (b *fixture) rowWithHash(key string, number, offset int64, name string) *Ro
 	return r
 }
 
-// S0-6: A is in the table. B was written, and its answer was lost. When A comes again, its row is written again, and a
-// late B is refused.
+// S0-6: A is in the table. B was written, and its answer was lost. When A is repeated, its row is written again, and
+// a late B is refused.
 func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
 	b := parallelFixture(t, "")
 	name := func(want string) {
@@ -166,8 +166,8 @@ func (b *fixture) rows(from, n int, offset int64, name string) []*Row {
 	return out
 }
 
-// S0-6: the upsert takes over a row that exists in the table and not in the guard. A user's own unique constraint
-// refuses only the rows that violate it.
+// S0-6: the upsert adopts a row that exists in the table and not in the guard. A user's own unique constraint refuses
+// only the rows that violate it.
 func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
 	b := parallelFixture(t, "")
 	b.exec("insert into parcels (id, name) values ('k025', 'by hand')")
@@ -217,7 +217,7 @@ func TestSink_S0_6_aDuplicateTouchesNoRow(t *testing.T) {
 }
 
 // S4-3, S0-4: a batch fails as a whole and is divided, until only the bad records fail: values that a column cannot
-// hold, a violated constraint, and invalid text.
+// store, a violated constraint, and invalid text.
 func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 	b := parallelFixture(t, ", rest_column: rest, max_connections: 1")
 	b.exec("alter table parcels add constraint positive check (area > 0)")
@@ -311,7 +311,7 @@ func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
 	b.must(b.row("7", 0, 2, `{"id":"7","name":"y"}`, point))
 	check.Equal(t, b.query("select concat_ws(',', id, fid, note, name, made, st_astext(geom)) from parcels"), "7,1,yours,y,Y,POINT(11.5 48.25)")
 	err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point))
-	check.That(t, classify.Of(err).Level == classify.LevelRow, "a key that is no number: %v", err)
+	check.That(t, classify.Of(err).Level == classify.LevelRow, "a key that is not a number: %v", err)
 }
 
 // S0-6: two instances write a property into the rest column. After a column for the property was added, both instances

@@ -28,7 +28,7 @@ func wantDeferral(t *testing.T, err error, dependency, want string) {
 	check.That(t, is && deferred.Dependency == dependency && strings.Contains(err.Error(), want), "got %v, want it deferred for %s with %q", err, dependency, want)
 }
 
-// untilWritten repeats the write, like the engine's probes. Every failure must be a hold.
+// untilWritten repeats the write, like the engine's probes. Every failure must be a deferral.
 func (b *fixture) untilWritten(what string, rows ...*Row) {
 	b.t.Helper()
 	eventually.Until(b.t.Context(), b.t, what, func() (bool, string) {
@@ -39,7 +39,7 @@ func (b *fixture) untilWritten(what string, rows ...*Row) {
 }
 
 // S3-5, S4-3: faults of the table, the login, the privileges and the disk pause all records at the first failure,
-// without using attempts. Writing continues by itself once the fault is fixed.
+// without using attempts. Writing continues on its own once the fault is fixed.
 func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ fault, fix, want string }{
@@ -49,8 +49,8 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 		"key renamed":       {"alter table parcels rename id to key", "alter table parcels rename key to id", `column "id" does not exist`},
 		"geometry renamed":  {"alter table parcels rename geom to shape", "alter table parcels rename shape to geom", `column "geom" does not exist`},
 		"no unique key":     {"alter table parcels drop constraint parcels_pkey", "alter table parcels add primary key (id)", `column "id" is not unique`},
-		"SRID":              {"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 25832) using st_transform(geom, 25832)", "alter table parcels alter geom type geometry(Geometry, 4326) using st_transform(geom, 4326)", "keeps SRID 25832"},
-		"SRID by check":     {"alter table parcels drop constraint enforce_srid_geom; update parcels set geom = st_transform(geom, 25832); alter table parcels add constraint c check (st_srid(geom) = 25832)", "alter table parcels drop constraint c; update parcels set geom = st_transform(geom, 4326)", "keeps SRID 25832"},
+		"SRID":              {"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 25832) using st_transform(geom, 25832)", "alter table parcels alter geom type geometry(Geometry, 4326) using st_transform(geom, 4326)", "has SRID 25832"},
+		"SRID by check":     {"alter table parcels drop constraint enforce_srid_geom; update parcels set geom = st_transform(geom, 25832); alter table parcels add constraint c check (st_srid(geom) = 25832)", "alter table parcels drop constraint c; update parcels set geom = st_transform(geom, 4326)", "has SRID 25832"},
 		"measures":          {"alter table parcels alter geom type geometry(GeometryM, 4326) using st_force3dm(geom)", "alter table parcels alter geom type geometry using st_force2d(geom)", "wants measures (M)"},
 		"NOLOGIN":           {"alter role WRITER nologin", "alter role WRITER login", "not permitted to log in"},
 		"no CONNECT":        {"revoke connect on database BASE from public, WRITER", "grant connect on database BASE to WRITER", "permission denied"},
@@ -152,10 +152,10 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 	for name, c := range map[string]struct{ fault, fix, properties, geometry, dependency, want string }{
 		"heights": {
 			"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 4326)", "alter table parcels alter geom type geometry",
-			`{}`, `{"type":"Point","coordinates":[1,2,3]}`, "sink/geom", "takes no heights",
+			`{}`, `{"type":"Point","coordinates":[1,2,3]}`, "sink/geom", "accepts no heights",
 		},
 		"a column": {"alter table parcels drop area", "alter table parcels add area float8", `{"area":1.5}`, point, "sink/area", `column "area" does not exist`},
-		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "takes no value of type number"},
+		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "accepts no value of type number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := parallelFixture(t, shortCooldown)
@@ -200,8 +200,8 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 	}
 }
 
-// S4-3: the same holds for a row whose key another transaction has inserted without a commit, and for a row with a slow
-// trigger: the batch is divided.
+// S4-3: the same applies to a row whose key another transaction has inserted without a commit, and to a row with a
+// slow trigger: the batch is divided.
 func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]string{
@@ -222,8 +222,8 @@ func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 	}
 }
 
-// S4-3: an unexplained failure is a record's own if others pass (a row that a policy forbids), and the table's if none
-// passes (a trigger whose function is missing). Neither causes wrong dead letters.
+// S4-3: an unexplained failure is a record's own if others succeed (a row that a policy forbids), and the table's if
+// none succeeds (a trigger whose function is missing). Neither causes wrong dead letters.
 func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 	t.Parallel()
 	t.Run("a policy", func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 			}
 		}
 		n := b.Status().Batches - statements
-		check.That(t, n <= 60, "%d statements for a table that takes nothing", n)
+		check.That(t, n <= 60, "%d statements for a table that accepts nothing", n)
 		b.exec("create function g() returns int language sql as 'select 1'")
 		for _, r := range rows {
 			b.untilWritten("the write", r)

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Rekeyed is what was changed, or would be changed.
+// Rekeyed is the change that was made, or would be made.
 type Rekeyed struct {
 	From, To  string
 	Rows      int64 // with another key now
@@ -37,7 +37,7 @@ func (e *RekeyError) Error() string {
 type Fill func(ctx context.Context, of *Guarded) error
 
 // Rekey changes the sink.key of a table that has rows. It writes the new keys into the table and its guard, in one
-// transaction that locks both tables. Without execute it is rolled back. The guard's columns keep out an instance that
+// transaction that locks both tables. Without execute it is rolled back. The guard's columns exclude an instance that
 // still writes by the previous rule. The user must own both tables.
 func Rekey(ctx context.Context, cfg *config.Config, fill Fill, execute bool) (done Rekeyed, err error) {
 	t, db, err := openDDL(cfg)
@@ -47,7 +47,7 @@ func Rekey(ctx context.Context, cfg *config.Config, fill Fill, execute bool) (do
 	defer db.Close()
 	found, err := describe(ctx, db, t.quoted, t.guard)
 	if err != nil {
-		return done, fmt.Errorf("look at table %s: %w", t.name, err)
+		return done, fmt.Errorf("read the description of table %s: %w", t.name, err)
 	}
 	t.compare(found)
 	if done, err = t.rekeys(found); err != nil || done.Unchanged {
@@ -157,7 +157,7 @@ type rekeyCheck struct{ ask, fault, fix string }
 func rekeyChecks() []rekeyCheck {
 	return []rekeyCheck{
 		{"select old from switchback_rekeyed where not deleted and leads is null", "rows would get no key, because the output topic no longer has their records",
-			"keep the former sink.key, or create another table and read the source again"},
+			"keep the previous sink.key, or create another table and read the source again"},
 		{"select string_agg(old, ' and ' order by old) from switchback_rekeyed where not deleted group by leads having count(*) > 1", "rows would have the key of another row",
 			"choose a sink.key that is different for them, or delete one of them at the source"},
 		{"select string_agg(old, ' and ' order by old) from switchback_rekeyed group by key having count(*) > 1", "record keys differ only in their spelling",
@@ -186,7 +186,7 @@ type Guarded struct {
 	rows  [][]any
 }
 
-// Add sets what a key of the guard leads to: its new name in the guard, and its row.
+// Add sets the target of a key of the guard: its new name in the guard, and its row.
 func (g *Guarded) Add(ctx context.Context, old, key, rowKey string) error {
 	g.rows = append(g.rows, []any{g.n, old, key, rowKey})
 	if g.n++; len(g.rows) < g.limit {
@@ -221,7 +221,7 @@ func (g *Guarded) Each(ctx context.Context, do func(key string) error) error {
 	}
 }
 
-// ByPath adds the row key to which a path leads from each record key in the guard.
+// ByPath adds the row key at a path in each record key of the guard.
 func ByPath(path func(ctx context.Context, recordKey []byte) (guard, row []byte, err error)) Fill {
 	return func(ctx context.Context, of *Guarded) error {
 		return of.Each(ctx, func(old string) error {

@@ -26,9 +26,9 @@ type repeatJob struct {
 	done  chan error // has room for the one answer
 }
 
-// Repeated reports whether the row of a repeat must be written nevertheless: the guard has an older event of another
-// content for the key, or none. Otherwise the guard gets its version, so that an event in between is refused if it comes
-// late. Errors are those of [Sink.Write].
+// Repeated reports whether the row of a duplicate must be written nevertheless: the guard has an older event with
+// other content for the key, or none. Otherwise the guard gets its version, so that an event in between is refused if
+// it comes late. Errors are those of [Sink.Write].
 func (s *Sink) Repeated(ctx context.Context, r *Repeat) (stale bool, err error) {
 	if !FindsRow(r.Key) {
 		return true, nil // the write will report the fault

@@ -22,7 +22,7 @@ type Row struct {
 	// Key is the key of the output record, which orders the row's events. If sink.key is not the record key, it is in
 	// the form of [GuardKey].
 	Key []byte
-	// RowKey finds the row if sink.key is not the record key. Nil for a delete: the guard knows the row of the key.
+	// RowKey finds the row if sink.key is not the record key. Nil for a delete: the guard has the row of the key.
 	RowKey []byte
 	// Version is the version with which the event takes effect (see [retrytopics.Record.Version]).
 	Version header.Version
@@ -56,7 +56,8 @@ func (r *Row) outdated(other *Row) bool {
 	return r.Version.Less(other.Version)
 }
 
-// lackError names what a table lacks for a row that the mapping allows. The row waits until the table has it.
+// lackError names the column that a table lacks for a row that the mapping allows. The row waits until the table has
+// it.
 type lackError struct {
 	error
 	column string
@@ -83,8 +84,8 @@ func (r *reading) checkAll(rows []*Row) error {
 	return nil
 }
 
-// check refuses a row that does not fit the table: with a *lackError if the configuration allows the value, so that the
-// table is at fault, otherwise as a failure of the row.
+// check refuses a row that does not fit the table: with a *lackError if the configuration allows the value, because
+// the table is then the cause, otherwise as a failure of the row.
 func (t *table) check(r *Row) error {
 	if err := CheckRecordKey(r.Key, t.name); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (t *table) checkMembers(c column, v transform.Value, key []byte) error {
 	return refused
 }
 
-// refused returns the error of a value that a column cannot take.
+// refused returns the error of a value that a column cannot store.
 func (t *table) refused(c column, key []byte, fault, fix string) *transform.Error {
 	return &transform.Error{
 		Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table",
@@ -150,8 +151,8 @@ func (t *table) has(name string) bool {
 // pointer escapes a name for a JSON pointer (RFC 6901).
 func pointer(name string) string { return string(jsontext.Pointer("").AppendToken(name)) }
 
-// newest keeps the newest row of each key, of equal ones the last, in the order of keys. One statement can change a row
-// once, and statements that change the same rows in one order cannot deadlock. The dropped rows would have been
+// newest keeps the newest row of each key, and the last of equal ones, in the order of keys. One statement can change
+// a row once, and statements that change the same rows in one order cannot deadlock. The dropped rows would have been
 // overwritten.
 func newest(rows []*Row) []*Row {
 	byKey := map[string]*Row{}
@@ -211,7 +212,7 @@ func uneven(key []byte, g transform.Geometry) error {
 // warnEvery is the time between two log lines about a column that keeps records waiting.
 const warnEvery = time.Minute
 
-// lacks logs what the table lacks for waiting records, once per warnEvery and column.
+// lacks logs the columns that a table lacks for waiting records, once per warnEvery and column.
 type lacks struct {
 	log *slog.Logger
 

@@ -28,7 +28,7 @@ type Sink struct {
 	limit    int           // records of a batch
 
 	table    atomic.Pointer[reading] // nil until the database has described the table
-	asks     sync.Mutex              // held while one goroutine reads the description
+	asks     sync.Mutex              // locked while one goroutine reads the description
 	plain    table                   // used before that
 	passes   atomic.Uint64           // batches that wrote a row
 	busy     atomic.Int64            // batches that are being written
@@ -80,8 +80,8 @@ func (s *Sink) Close() {
 	s.db.Close()
 }
 
-// Write writes the rows of one record, all or none. It returns once they are in the table, or were older than its rows.
-// Its error is classified like any other; an *retrytopics.UnavailableError means that the database is down, or that the
+// Write writes the rows of one record, all or none. It returns once they are in the table, or its rows are newer. Its
+// error is classified like any other; an *retrytopics.UnavailableError means that the database is down, or that the
 // table must be changed first. If the context ends first, the rows may still be written.
 func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 	if len(rows) == 0 {
@@ -114,8 +114,8 @@ func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 type Status struct {
 	Table   string
 	Circuit breaker.State
-	// Written, Deleted and Older count rows: written first or over an older state, deleted, and unchanged because
-	// nothing newer came.
+	// Written, Deleted and Older count rows: written as new or over an older state, deleted, and unchanged because
+	// the table was not older.
 	Written, Deleted, Older uint64
 	// Failed counts the rows of batches that failed; a batch that is halved counts each time.
 	Failed uint64

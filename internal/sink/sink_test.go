@@ -165,7 +165,7 @@ func TestSink_S0_6_writesAFeatureIntoItsColumns(t *testing.T) {
 		check.That(t, got == want, "%s: %s, want %s", sql, got, want)
 	}
 	b.must(b.row("p-1", 0, 8, `{"name":"new"}`, "null"))
-	check.Equal(t, b.query("select concat_ws(',', name, coalesce(area, -1), geom is null, rest) from parcels"), "new,-1,t,{}", "after a feature with less in it")
+	check.Equal(t, b.query("select concat_ws(',', name, coalesce(area, -1), geom is null, rest) from parcels"), "new,-1,t,{}", "after a feature with fewer properties")
 }
 
 // S0-6, S2-4: repeated and late events leave the table unchanged.
@@ -226,15 +226,15 @@ func (b *fixture) writeBatch(rows ...*Row) []error {
 	return answers
 }
 
-// S4-3: a record that the database refuses, with whatever error code, fails alone, and the other records of its batch
-// are written.
+// S4-3: a record that the database refuses, with any error code, fails alone, and the other records of its batch are
+// written.
 func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sql, key, properties string
 		code                 classify.Code
 	}{
-		"a key that no index takes (54000)":      {"", unpackable(9000), `{"name":"x"}`, classify.CodeDBData},
+		"a key that no index accepts (54000)":    {"", unpackable(9000), `{"name":"x"}`, classify.CodeDBData},
 		"nested too deep (54001)":                {"", "bad", deep, classify.CodeDBData},
 		"a geometry that PostGIS refuses":        {"alter table parcels add check (name is null or st_geomfromtext(name) is not null)", "bad", `{"name":"POINT("}`, classify.CodeDBData},
 		"a function's own error (39, 38, F…)":    {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = '38000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeUnknown},

@@ -16,9 +16,9 @@ import (
 // guardColumn is a column of the guard: its type as PostgreSQL writes it, and its constraint.
 type guardColumn struct{ name, typ, constraint string }
 
-// guardColumns lists the columns of the guard: the key, the version under which the last write of the key took effect, whether that was a
-// delete, the offset of the newest delete, and the event. If the record key does not find the row, also the row that the key has (null
-// for none) and the row that it had before the last event.
+// guardColumns lists the columns of the guard: the key, the version under which the last write of the key took
+// effect, whether that was a delete, the offset of the newest delete, and the event. If the record key does not find
+// the row, they also have the current row of the key (null for none) and its row before the last event.
 func (t *table) guardColumns() []guardColumn {
 	columns := []guardColumn{
 		{"key", "text", "primary key"}, {"number", "bigint", "not null"}, {"source_offset", "bigint", "not null"}, {"deleted", "boolean", "not null"},
@@ -36,10 +36,10 @@ func (t *table) guardColumns() []guardColumn {
 //
 // Two instances that write one key wait for each other at the guard's row, and the second one compares with what the
 // first has written. The statement locks the guard's rows in the order of their keys, so instances cannot deadlock. A
-// delete is newer than every event with a lower offset, whatever version number the event has. If the last written event
-// is repeated, it is written again: an attempt whose transaction was aborted may have had another answer of a remote
-// step, and the output topic has the later one. A row that is identical byte by byte (*<>) is not updated: this avoids a
-// dead row and triggers.
+// delete is newer than every event with a lower offset, whatever version number the event has. If the last written
+// event is repeated, it is written again: an attempt whose transaction was aborted may have received another answer
+// from a remote step, and the output topic has the later one. A row that is identical byte by byte (*<>) is not
+// updated: this avoids a dead row and triggers.
 const upsert = `
 with newer as (
 	insert into {guard} as g ({guard columns}) select {guard values} from {stage} order by k
@@ -98,8 +98,8 @@ func (t *table) keyValue(text string) string {
 const remove = `
 delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.deleted and g.written_at = now() and t.%[3]s = g.key::%[4]s`
 
-// vacate deletes the rows that keys of this transaction had and have no more, because they were deleted or moved. A row that another key
-// has taken meanwhile stays.
+// vacate deletes the rows that keys of this transaction had and no longer have, because they were deleted or moved. A
+// row that another key has taken over meanwhile stays.
 const vacate = `
 delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.written_at = now() and g.former_key is distinct from g.row_key
 	and t.%[3]s = g.former_key::%[4]s and not exists (select from %[1]s o where o.row_key = g.former_key)`
@@ -124,7 +124,8 @@ func (t *table) cells() (columns, values []string) {
 	return columns, values
 }
 
-// cell reads the text of a property as the column's type. A composite type takes JSON, as jsonb_populate_record reads it.
+// cell reads the text of a property as the column's type. A composite type accepts JSON, as jsonb_populate_record
+// reads it.
 func (t *table) cell(c column, from string) string {
 	if c.form() == formParts {
 		name := strings.ReplaceAll(c.Name, "'", "''")
@@ -162,8 +163,9 @@ func (t *table) stageFields() int {
 	return 7
 }
 
-// newStage returns the stage of a table. Properties are texts, which the columns' types read. Tables with equally many
-// columns share a stage. The sink keeps no state of it: behind a pooler the next transaction may be in another session.
+// newStage returns the stage of a table. Properties are texts, which the columns' types read. Tables with equally
+// many columns share a stage. The sink keeps no state about it: behind a pooler the next transaction may be in
+// another session.
 func (t *table) newStage(lockWait time.Duration) stage {
 	var columns strings.Builder
 	columns.WriteString("k text, number int8, source_offset int8, deleted boolean, content_hash text, source text")

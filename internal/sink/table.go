@@ -28,14 +28,14 @@ type table struct {
 	kept     []string // columns of others
 	binary   config.BinaryText
 	srid     int  // of the mapping's output
-	claims   bool // rows are found by something else than the record key, and the guard knows their keys
+	claims   bool // rows are found by another value than the record key, and the guard has their keys
 	rule     config.SinkKey
 	expected expected
 
 	columns   []column          // for properties
 	forms     []form            // how their texts are written
 	index     map[string]int    // their indexes, by name
-	unfit     map[string]string // properties that the configuration names, and why the table cannot hold them
+	unfit     map[string]string // properties that the configuration names, and why the table cannot store them
 	keyColumn column
 	keyType   string
 	cast      string // of the geometry: geometry or geography
@@ -77,7 +77,7 @@ func sridOf(name string) (int, error) {
 	return srid, nil
 }
 
-// place is what a column accepts of geometries, by its type or its constraints.
+// place describes the geometries that a column accepts, by its type or its constraints.
 type place struct {
 	SRID int    // 0 for any
 	Dims int    // 0 for any
@@ -151,7 +151,7 @@ func (s *Sink) known(ctx context.Context, age time.Duration) (*reading, error) {
 	}
 	s.asks.Lock()
 	defer s.asks.Unlock()
-	if r := fits(); r != nil { // another writer has asked meanwhile
+	if r := fits(); r != nil { // another writer has read it meanwhile
 		return r, nil
 	}
 	s.table.Store(nil)
@@ -163,7 +163,7 @@ func (s *Sink) known(ctx context.Context, age time.Duration) (*reading, error) {
 	return now, nil
 }
 
-// read asks the database.
+// read queries the database.
 func (s *Sink) read(ctx context.Context) (*reading, error) {
 	now := &reading{table: s.plain, at: time.Now()}
 	found, err := s.describe(ctx, &now.table)
@@ -195,8 +195,8 @@ func (r *reading) same(other *reading) bool {
 	return r != nil && other != nil && r.upsert == other.upsert && r.place == other.place && fmt.Sprint(r.columns, r.unfit) == fmt.Sprint(other.columns, other.unfit)
 }
 
-// Prepare compares the table with what will be written to it. It returns the mismatches with which the consumer can
-// write nevertheless, and a *TableError with those with which it cannot.
+// Prepare compares the table with the rows to write. It returns the mismatches with which the consumer can write
+// nevertheless, and a *TableError with those with which it cannot.
 func (s *Sink) Prepare(ctx context.Context) (notes []Mismatch, err error) {
 	probe := s.plain
 	facts, err := s.describe(ctx, &probe)

@@ -23,8 +23,8 @@ const (
 	parts  = 8
 )
 
-// hopeless is how many records may fail alone, while none passes, before the remaining records of their batch are given
-// up.
+// hopeless is how many records may fail alone, while none succeeds, before the remaining records of their batch are
+// given up.
 const hopeless = 5
 
 // trial is one batch until each of its records has its answer. It belongs to one writer.
@@ -112,9 +112,9 @@ func lockedOut(batch []*job, err error) (free, waited []*job) {
 	return free, waited
 }
 
-// settle answers the failed records. A record's own failure is its answer once the table was read again: a change
-// meanwhile (an SRID, a privilege) may be the reason. An unexplained failure is the record's own if others have passed
-// since the record first met it; until then it waits.
+// settle answers the failed records. A record's own failure is final once the table was read again: a change
+// meanwhile (an SRID, a privilege) may be the reason. An unexplained failure is the record's own if others have
+// succeeded since it first occurred; until then the record waits.
 func (t *trial) settle() {
 	s := t.sink
 	if len(t.failed) == 0 {
@@ -183,8 +183,8 @@ func (s *Sink) vague(err error) bool {
 // it.
 const firstDoubt = time.Second
 
-// pauses reports whether nothing can be written until a person acts: the table does not fit, the login is refused, the
-// disk is full. One failure is enough to know.
+// pauses reports whether nothing can be written until an operator acts: the table does not fit, the login is refused,
+// the disk is full. One failure is sufficient evidence.
 func pauses(err error, classifier func(error) classify.Failure) bool {
 	if _, table := errors.AsType[*TableError](err); table {
 		return true
@@ -220,7 +220,8 @@ func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
 	return s.breaker.Leave(ctx, pass, end, err)
 }
 
-// deferred converts a lack of the table to an UnavailableError of the record. Records that do not need what is missing continue.
+// deferred converts a lack of the table to an UnavailableError of the record. Records that do not need the missing
+// column continue.
 func (s *Sink) deferred(err error) error {
 	if errors.Is(err, errClaimed) {
 		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way
@@ -252,7 +253,7 @@ func isDeferral(err error) bool {
 	return is
 }
 
-// mostSuspects limits the memory. A forgotten suspect waits once more.
+// mostSuspects limits the memory. A forgotten suspect waits one more time.
 const mostSuspects = 4096
 
 // suspects stores which events failed for a reason that may be the table's, and how many batches had passed by then.

@@ -67,8 +67,8 @@ func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
 	}
 }
 
-// wantStored writes a feature with this JSON value in one property. The column must then have the wanted text, and an
-// audit must find the row. An empty want means that the value is refused as bad data, with the returned error.
+// wantStored writes a feature with this JSON value in one property. The column must then have the expected text, and
+// an audit must find the row. An empty want means that the value is refused as bad data, with the returned error.
 func (b *fixture) wantStored(id int, column, value, want string) error {
 	b.t.Helper()
 	row := b.row(fmt.Sprint(id), 0, 1, fmt.Sprintf(`{%q: %s}`, column, value), point)
@@ -287,7 +287,7 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 }
 
 // S0-6: the encoding of bytes is configured, not guessed: a text that is both base64 and hexadecimal is refused until
-// the file says which.
+// the file names the encoding.
 func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 	t.Parallel()
 	for mode, cases := range map[string]map[string]string{

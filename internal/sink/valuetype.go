@@ -13,7 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// valueType is a type with what its values consist of: the elements of an array, the bounds of a range, the members of a composite.
+// valueType is a type with the types of its parts: the elements of an array, the bounds of a range, the members of a
+// composite.
 type valueType struct {
 	name    string
 	of      *valueType // of a domain, an array, a range or a multirange
@@ -212,12 +213,12 @@ func (t *table) checkBytes(c column, v transform.Value, key []byte) error {
 	if fits {
 		return nil
 	}
-	fault, fix := "the value is neither base64 nor hexadecimal digits behind \\x", "send the bytes in base64, or change the type of the column to text"
+	fault, fix := "the value is neither base64 nor hexadecimal digits after \\x", "send the bytes in base64, or change the type of the column to text"
 	switch {
 	case t.binary == config.BinaryHex:
 		fault, fix = "the value is not hexadecimal (sink.postgis.binary: hex)", "set sink.postgis.binary to the connector's binary.handling.mode, or send hexadecimal digits"
 	case t.binary != config.BinaryBytes:
-		fault, fix = "the value is no "+string(t.binary)+" (sink.postgis.binary), and no hexadecimal digits behind \\x", "set sink.postgis.binary to the connector's binary.handling.mode"
+		fault, fix = "the value is no "+string(t.binary)+" (sink.postgis.binary), and not hexadecimal digits after \\x", "set sink.postgis.binary to the connector's binary.handling.mode"
 	case ambiguous:
 		fault, fix = "the value could be base64 or hexadecimal, with different bytes", "set sink.postgis.binary to the connector's binary.handling.mode: base64 or hex (base64 for bytes), and replay"
 	}

@@ -23,8 +23,8 @@ import (
 // VerifyOptions set the limits of a comparison and how records are read.
 type VerifyOptions struct {
 	Limit   int  // the most findings that are named, of each difference
-	MaxKeys int  // the most keys of the output topic; each takes about 80 bytes of memory
-	Repair  bool // write wrong rows again
+	MaxKeys int  // the largest number of keys of the output topic; each takes about 80 bytes of memory
+	Repair  bool // rewrite wrong rows
 	// Read decodes the feature of an output record, or returns nil if its content must not be compared.
 	Read func(ctx context.Context, value []byte) (*transform.Feature, error)
 	// Finder maps record keys to rows.
@@ -289,7 +289,8 @@ func (r *verification) repair(ctx context.Context, wrong []*verifiedKey) error {
 	return nil
 }
 
-// write writes each row as a record of its own. A row that the table refuses becomes a note; a database that is down is an error.
+// write writes each row as a separate record. A row that the table refuses becomes a note; a database that is down is
+// an error.
 func (r *verification) write(ctx context.Context, wrong []*verifiedKey) error {
 	errs := make([]error, len(wrong))
 	var all sync.WaitGroup

@@ -130,7 +130,8 @@ func Differences() []Difference {
 	return []Difference{DifferenceMissing, DifferenceStale, DifferenceExtra, DifferenceChanged, DifferenceAhead, DifferenceUnknown}
 }
 
-// Violates reports whether the table is wrong. A row that is ahead may be right, and an unknown one cannot be compared.
+// Violates reports whether the table is wrong. A row that is ahead may be correct, and an unknown one cannot be
+// compared.
 func (d Difference) Violates() bool { return d != DifferenceAhead && d != DifferenceUnknown }
 
 // topicState is the state of a key in the output topic, from its newest record.
@@ -141,8 +142,8 @@ type topicState struct {
 	place   int64 // the offset by which the guard orders the event
 }
 
-// differenceOf compares the table's facts with the topic's state; "" means that the row is right. The pipeline writes
-// the table before the topic, so a table behind the topic is wrong.
+// differenceOf compares the table's facts with the topic's state; "" means that the row is correct. The pipeline
+// writes the table before the topic, so a table behind the topic is wrong.
 func differenceOf(s topicState, f Fact) Difference {
 	has := func(d Difference) Difference {
 		if f.There {

@@ -43,7 +43,7 @@ func Start(ctx context.Context) (*Broker, error) {
 	case "kafka":
 		return firstReal(ctx, true)
 	default:
-		return nil, fmt.Errorf("%s=%q: say kafka, kfake or nothing", EnvForce, force)
+		return nil, fmt.Errorf("%s=%q: use kafka, kfake or nothing", EnvForce, force)
 	}
 }
 

@@ -80,7 +80,7 @@ func (c *Cluster) Whole(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the cluster is not whole: %w (last: %d nodes, %v)", ctx.Err(), len(meta.Brokers), err)
+			return fmt.Errorf("the cluster is incomplete: %w (last: %d nodes, %v)", ctx.Err(), len(meta.Brokers), err)
 		}
 	}
 }

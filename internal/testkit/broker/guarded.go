@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Guarded returns the options of an Owned node with ACLs. On the listener Behind, a client authenticates as one of the
-// users with SASL/PLAIN, and may only do what is granted to it. A user's password is its name. On Addr, the test is a
-// super user.
+// Guarded returns the options of an Owned node with ACLs. On the listener Behind, a client authenticates as one of
+// the users with SASL/PLAIN, and has only its granted permissions. A user's password is its name. On Addr, the test
+// is a super user.
 func Guarded(users []string) OwnOptions {
 	jaas := strings.Builder{}
 	jaas.WriteString("org.apache.kafka.common.security.plain.PlainLoginModule required")

@@ -39,7 +39,7 @@ func startJars(ctx context.Context, download bool) (*Broker, error) {
 	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
 	var last error
-	for range 3 { // a free port may be taken before the broker listens
+	for range 3 { // another process may use a free port before the broker listens
 		b, err := startNode(ctx, java, libs)
 		if err == nil {
 			return b, nil

@@ -38,8 +38,8 @@ type OwnOptions struct {
 }
 
 // Own starts a node for one test from Kafka's jars. It ignores KAFKA_BROKERS and containers, because a test must not
-// kill these. The rest of the package's rules apply: it downloads nothing unless a real broker is demanded, and kfake is
-// no substitute. Absent distinguishes "not on this machine" from "broken".
+// kill these. The rest of the package's rules apply: it downloads nothing unless a real broker is demanded, and kfake
+// does not replace it. Absent distinguishes "not on this machine" from "broken".
 func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	ports, err := lowPorts(portsOfANode)
 	if err != nil {
@@ -57,7 +57,7 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 
 // String returns the line that a test run prints once.
 func (b *Owned) String() string {
-	return "broker under test: Apache Kafka " + kafkaVersion + " from its jars, started for these tests alone"
+	return "broker under test: Apache Kafka " + kafkaVersion + " from its jars, started for these tests only"
 }
 
 // prepare creates the folder of a node before its start.
@@ -188,9 +188,9 @@ func (b *Owned) Close(keep bool) error {
 	return errors.Join(err, os.RemoveAll(b.Dir))
 }
 
-// lowPorts returns addresses whose ports are below the range for outgoing connections. A port of that range could be
-// taken while the broker is down, even by a client that tries to reach it: TCP allows a connection from a port to
-// itself.
+// lowPorts returns addresses whose ports are below the range for outgoing connections. Another process could use a
+// port of that range while the broker is down, even by a client that tries to reach it: TCP allows a connection from
+// a port to itself.
 func lowPorts(n int) ([]string, error) {
 	const low, high = 15000, 32000
 	var found []string

@@ -55,7 +55,7 @@ func find() (string, error) {
 	return "", &absentError{err}
 }
 
-// absentError says that the machine has no browser, and how to install one.
+// absentError means that the machine has no browser, and suggests how to install one.
 type absentError struct{ err error }
 
 func (e *absentError) Error() string {

@@ -137,7 +137,7 @@ func (p *Page) AwaitText(text string) {
 	p.Await("document.readyState == 'complete' && document.body.innerText.includes(" + quote(text) + ")")
 }
 
-// Text returns what the page shows.
+// Text returns the visible text of the page.
 func (p *Page) Text() string {
 	p.b.t.Helper()
 	var text string

@@ -129,7 +129,7 @@ func (a *Account) addSource(r *kgo.Record, open bool) {
 	a.trail[root] = append(a.trail[root], r)
 }
 
-// root returns the position of a record's first appearance, which a replayed dead letter has in its header.
+// root returns the position of a record's first appearance, which is in a header of a replayed dead letter.
 func (a *Account) root(position string) string {
 	r := a.source[position]
 	if r == nil {
@@ -193,8 +193,8 @@ func (a *Account) addOutput(r *kgo.Record) {
 	a.checkHeaders(r, root)
 }
 
-// firstOf reports whether an output counts. The first output of a record's parts stands for all of them, and a repeated
-// part is a fault. Only the test that sent the parts knows whether one is missing.
+// firstOf reports whether an output counts. The first output of a record's parts counts for all of them, and a
+// repeated part is a fault. Only the test that sent the parts can find out whether one is missing.
 func (a *Account) firstOf(r *kgo.Record, root string) bool {
 	part, n := topiclog.Header(r, headerPart)
 	if n == 0 {
@@ -243,7 +243,7 @@ func (a *Account) addAudit(r *kgo.Record) {
 	place := a.places[root]
 	if place == nil {
 		if event.Source != "" {
-			a.fault("", "audit event %s speaks of %q, which is not in the source", topiclog.Position(r), event.Source)
+			a.fault("", "audit event %s refers to %q, which is not in the source", topiclog.Position(r), event.Source)
 		}
 		return
 	}
@@ -273,7 +273,7 @@ func (a *Account) count() {
 	for root, place := range a.places {
 		n := place.Places()
 		if a.partial[root] && place.Output == 1 && n == 2 {
-			n = 1 // some parts are in the output, and the others where the rest is
+			n = 1 // some parts are in the output, and the others where the remaining record is
 		}
 		if n != 1 {
 			a.fault(root, "is in %d places: %+v", n, *place)

@@ -26,7 +26,7 @@ func (a *Account) checkCopy(r *kgo.Record, from string) {
 	}
 	if part, n := topiclog.Header(r, headerPart); n > 0 {
 		if want, have := features(original.Value), features(r.Value); !isPart(part, have, want) {
-			a.fault(root, "%s: part %s is not what the original has there: %s", at, part, r.Value)
+			a.fault(root, "%s: part %s differs from the original: %s", at, part, r.Value)
 		}
 	} else if !same(r.Value, original.Value) {
 		a.fault(root, "%s: the value (%d bytes, null %t) is not the original's (%d bytes, null %t)",

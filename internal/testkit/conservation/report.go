@@ -40,10 +40,10 @@ func (a *Account) Faults() []Fault {
 	})
 }
 
-// mostShown limits what a failing test prints, because the first faults are enough.
+// mostShown limits the output of a failing test, because the first faults are enough.
 const mostShown = 5
 
-// Verify fails the test for every violation, with the whole journey of the records concerned.
+// Verify fails the test for every violation, with the complete journey of the records concerned.
 func (a *Account) Verify(t testing.TB) {
 	t.Helper()
 	faults := a.Faults()

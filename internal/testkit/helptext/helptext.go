@@ -51,7 +51,7 @@ func tooWide(cmd *cobra.Command) (out []string) {
 	return out
 }
 
-// isCobras reports whether cobra adds the command by itself.
+// isCobras reports whether cobra adds the command on its own.
 func isCobras(cmd *cobra.Command) bool { return cmd.Name() == "help" || cmd.Name() == "completion" }
 
 func exampleFaults(root, cmd *cobra.Command) []string {
@@ -80,7 +80,8 @@ func exampleFaults(root, cmd *cobra.Command) []string {
 	return out
 }
 
-// shellWords splits a line like a shell that knows blanks and double quotes. It ignores everything after <, > or |.
+// shellWords splits a line like a shell that understands only blanks and double quotes. It ignores everything after
+// <, > or |.
 func shellWords(line string) []string {
 	quoted := false
 	all := strings.FieldsFunc(line, func(r rune) bool {

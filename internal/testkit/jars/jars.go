@@ -16,8 +16,8 @@ var ErrAbsent = errors.New("not here")
 // downloadBound limits a download.
 const downloadBound = 5 * time.Minute
 
-// Set is a list of jars. The folder of its name is kept permanently, so the name must contain the versions and change
-// with the POM.
+// Set is a list of jars. The folder with its name is kept permanently, so the name must contain the versions and
+// change with the POM.
 type Set struct {
 	Name string // of the folder, for example "kafka-4.1.0"
 	POM  []byte // Maven's list of the libraries

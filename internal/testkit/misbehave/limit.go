@@ -17,8 +17,8 @@ type limit struct {
 	refused int
 }
 
-// Limit lets the server give n successful answers in each window, and 429 beyond them. Every answer announces how many
-// are left.
+// Limit makes the server return n successful answers in each window, and 429 beyond them. Every answer announces how
+// many are left.
 func (s *Server) Limit(n int, window time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,8 +62,8 @@ func (s *Server) Default(a Answer) {
 	s.otherwise = a
 }
 
-// Budget lets the server give n answers. Further requests wait until it is called again or their client disconnects. A
-// negative n means no limit. A test can thus stop a flow halfway, however fast the machine is.
+// Budget makes the server return n answers. Further requests wait until it is called again or their client
+// disconnects. A negative n means no limit. A test can thus stop a flow halfway, however fast the machine is.
 func (s *Server) Budget(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ func Forced() bool { return os.Getenv(EnvForce) == "required" }
 // use.
 func Start(ctx context.Context) (*Server, error) {
 	if force := os.Getenv(EnvForce); force != "" && force != "required" {
-		return nil, fmt.Errorf("%s=%q: say required or nothing", EnvForce, force)
+		return nil, fmt.Errorf("%s=%q: use required or nothing", EnvForce, force)
 	}
 	if dsn := os.Getenv(EnvDSN); dsn != "" {
 		return external(ctx, dsn)
@@ -94,7 +94,7 @@ func OrSkip(t testing.TB, err error) {
 func external(ctx context.Context, dsn string) (*Server, error) {
 	parsed, err := url.Parse(dsn)
 	if err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("%s is no address of the form postgres://user:password@host:port/database", EnvDSN)
+		return nil, fmt.Errorf("%s is not an address of the form postgres://user:password@host:port/database", EnvDSN)
 	}
 	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(externalBound))
 	defer cancel()

@@ -91,7 +91,7 @@ func (c *cluster) command(ctx context.Context, program string, args ...string) *
 
 func (c *cluster) format(ctx context.Context) error {
 	if err := own(c.dir, c.cred); err != nil {
-		return fmt.Errorf("give %s to PostgreSQL's user: %w", c.dir, err)
+		return fmt.Errorf("change the owner of %s to PostgreSQL's user: %w", c.dir, err)
 	}
 	initdb := c.command(ctx, "initdb", "-D", c.data(), "-U", superuser, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {

@@ -13,7 +13,7 @@ import (
 func (s *Server) SmallDisk(t testing.TB, size int) (string, error) {
 	t.Helper()
 	if s.own == nil {
-		return "", fmt.Errorf("the server of %s is on a disk of its own", EnvDSN)
+		return "", fmt.Errorf("the server of %s has its own disk", EnvDSN)
 	}
 	dir := filepath.Join(s.own.dir, "small")
 	if err := os.Mkdir(dir, 0o700); err != nil {

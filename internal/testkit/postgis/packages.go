@@ -32,7 +32,7 @@ func findBin() (string, error) {
 	return pathBin()
 }
 
-// pathBin asks the pg_config of the PATH, for other systems than Debian.
+// pathBin runs the pg_config of the PATH, for systems other than Debian.
 func pathBin() (string, error) {
 	bin, share := pgConfig("--bindir"), pgConfig("--sharedir")
 	switch {

@@ -31,7 +31,7 @@ type Server struct {
 }
 
 // errShared is the error of stopping or starting a server that other tests use.
-var errShared = errors.New("other tests use this server: take one with Own to stop and start it")
+var errShared = errors.New("other tests use this server: start one with Own to stop and start it")
 
 // Own starts a server for one test, which may stop and crash it. It ignores SWITCHBACK_TEST_POSTGIS_DSN.
 func Own(ctx context.Context) (*Server, error) {

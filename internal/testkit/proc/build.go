@@ -105,9 +105,9 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// statSources looks at every source file of the commands. `go test` caches results by the files that a test looked at. A
-// test that runs a command as a process does not import it, so without this a cached "ok" would outlive a change of the
-// command.
+// statSources reads the metadata of every source file of the commands. `go test` caches results by the files that a
+// test has read. A test that runs a command as a process no longer imports it, so without this a cached "ok" would
+// outlive a change of the command.
 func statSources(root string) error {
 	for _, top := range []string{"go.mod", "go.sum", "cmd", "internal", "pkg", "schemas", "examples"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
@@ -118,7 +118,7 @@ func statSources(root string) error {
 			return err
 		})
 		if err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("look at the sources: %w", err)
+			return fmt.Errorf("read the metadata of the sources: %w", err)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Spec describes how to start a command. Env is added to the test's own environment, without the variables that would
-// change what the command does.
+// change the command's behaviour.
 type Spec struct {
 	Path string
 	Args []string

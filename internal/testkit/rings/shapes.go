@@ -57,7 +57,7 @@ func Star(n int) orb.Ring {
 	return Around(n, func(i int, _ float64) float64 { return 10 + 90*float64(i%2) })
 }
 
-// Comb has long teeth side by side.
+// Comb has long parallel teeth.
 func Comb(n int) orb.Ring {
 	var ring orb.Ring
 	teeth := n/2 - 1
@@ -100,7 +100,7 @@ func Stairs(n int) orb.Ring {
 	return Closed(append(ring, orb.Point{float64(steps), top}, orb.Point{0, top})...)
 }
 
-// band follows a line and returns beside it.
+// band follows a line and returns parallel to it.
 func band(there orb.Ring, beside func(orb.Point) orb.Point) orb.Ring {
 	for _, p := range slices.Backward(there) {
 		there = append(there, beside(p))

@@ -32,7 +32,7 @@ func Patient(d time.Duration) time.Duration {
 	return time.Duration(n) * d
 }
 
-// Context returns the context of a test with the time limit for what takes at most d on an idle machine.
+// Context returns the context of a test with the time limit for work that takes at most d on an idle machine.
 func Context(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patient(d))
@@ -40,8 +40,8 @@ func Context(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Seed returns the seed of a test's random inputs and logs it: SWITCHBACK_TEST_SEED, or 1. The same seed gives the same
-// inputs, so a failure can be repeated.
+// Seed returns the seed of a test's random inputs and logs it: SWITCHBACK_TEST_SEED, or 1. The same seed produces the
+// same inputs, so a failure can be repeated.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(1)

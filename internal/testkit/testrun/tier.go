@@ -12,12 +12,13 @@ const tierVariable = "SWITCHBACK_TEST_TIER"
 type tier string
 
 const (
-	fast    tier = "fast"    // what `go test ./...` runs with nothing but Go; the default
+	fast    tier = "fast"    // run by `go test ./...` with nothing but Go; the default
 	proofs  tier = "proofs"  // each guarantee once, on the real server that can falsify it; part of .ci/run
 	nightly tier = "nightly" // every test at its full size; .ci/nightly
 )
 
-// Skipped begins the message of each test that the tier leaves out. .ci/run tells such a skip from a missing server by it.
+// Skipped begins the message of each test that the tier leaves out. .ci/run uses it to distinguish such a skip from a
+// missing server.
 const Skipped = "not in this tier: "
 
 // Fast marks a test that runs in the tiers fast and nightly. The tier proofs leaves it out: .ci/run has run it before.

@@ -73,7 +73,7 @@ func (c *Cluster) Create(ctx context.Context, topic string, partitions int32, se
 	})
 }
 
-// Delete deletes a topic and returns once the metadata no longer shows it. A missing topic is no error.
+// Delete deletes a topic and returns once the metadata no longer shows it. A missing topic is not an error.
 func (c *Cluster) Delete(ctx context.Context, topic string) error {
 	if _, err := c.adm.DeleteTopic(ctx, topic); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return fmt.Errorf("delete topic %s: %w", topic, err)

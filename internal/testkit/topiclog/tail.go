@@ -66,8 +66,8 @@ func (t *Tail) Seen() []*kgo.Record {
 	return slices.Clone(t.records)
 }
 
-// Until returns the records once they satisfy the test's condition. It fails the test, naming what was waited for, if
-// the context ends first.
+// Until returns the records once they satisfy the test's condition. It fails the test with a description of the
+// condition if the context ends first.
 func (t *Tail) Until(ctx context.Context, tb testing.TB, what string, enough func([]*kgo.Record) bool) []*kgo.Record {
 	tb.Helper()
 	for {

@@ -44,7 +44,7 @@ const (
 var errAbsent = errors.New("not here")
 
 func main() {
-	download := flag.Bool("download", false, "fetch the image if the engine does not hold it")
+	download := flag.Bool("download", false, "fetch the image if the engine does not have it")
 	bound := flag.Duration("bound", time.Minute, "how long the start may take")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -130,7 +130,7 @@ func engine(ctx context.Context, image string, download bool) (string, error) {
 	}
 	if !download {
 		if _, err := docker.Client().ImageInspect(ctx, image); err != nil {
-			return "", fmt.Errorf("%w: the engine does not hold the image %s", errAbsent, image)
+			return "", fmt.Errorf("%w: the engine does not have the image %s", errAbsent, image)
 		}
 	}
 	return docker.DaemonHost(ctx)
