@@ -132,8 +132,8 @@ func TestInit_S0_2(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no sample":     {[]string{"init"}, "takes one argument"},
-		"two samples":   {[]string{"init", features, features}, "takes one argument"},
+		"no sample":     {[]string{"init"}, "needs one argument"},
+		"two samples":   {[]string{"init", features, features}, "needs one argument"},
 		"not there":     {[]string{"init", filepath.Join(dir, "none")}, "no such file"},
 		"no features":   {[]string{"init", file}, "invalid character"},
 		"no id":         {[]string{"init", features, "--id", "a b"}, "pipeline.id"},
