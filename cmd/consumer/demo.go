@@ -28,7 +28,7 @@ is given.`,
 				return usageError(fmt.Errorf("--events %d: use one or more", o.Events))
 			}
 			if o.KafkaPort < 0 || o.KafkaPort > 65535 {
-				return usageError(fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", devbroker.PortFlag, o.KafkaPort))
+				return usageError(fmt.Errorf("%s %d: ports range from 1 to 65535; 0 uses a free one", devbroker.PortFlag, o.KafkaPort))
 			}
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			o.Terminal = term.IsTerminal(int(os.Stderr.Fd()))

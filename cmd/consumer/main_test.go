@@ -81,7 +81,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"describe", []string{"describe", "-c", good}, 0, "parcels.retry-60s", ""},
 		{"a summary that cannot be written", []string{"run", "-c", good, "--summary", filepath.Join(t.TempDir(), "no", "s.json")}, 2, "", "no such file or directory"},
 		{"a summary that is a folder", []string{"run", "-c", good, "--summary", t.TempDir()}, 2, "", "is a folder"},
-		{"an address for the metrics that is none", []string{"run", "-c", good, "--metrics", "nonsense"}, 2, "", "is not a host:port"},
+		{"an address for the metrics that is none", []string{"run", "-c", good, "--metrics", "nonsense"}, 2, "", "is not host:port"},
 		{"a demo of fewer events than none", []string{"demo", "-n", "-5"}, 2, "", "--events -5"},
 		{"a demo on a port that is none", []string{"demo", "--port", "99999"}, 2, "", "--port 99999: ports range from 1 to 65535"},
 		{"a limit of a run without an end", []string{"run", "-c", good, "--sla", "10m"}, 2, "", "--until-end"},
