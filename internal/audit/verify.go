@@ -117,7 +117,7 @@ func latest(ctx context.Context, before Heads, checks map[chainKey]*Check, heads
 	return before, nil
 }
 
-// Retention returns how long a topic keeps its records: -1 for ever, 0 if its size is limited too.
+// Retention returns how long a topic keeps its records: -1 is forever, 0 if its size is limited too.
 func Retention(ctx context.Context, client *kgo.Client, topic string) (time.Duration, error) {
 	settings, err := kafka.Settings(ctx, kadm.NewClient(client), topic)
 	if err != nil {
