@@ -33,6 +33,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // scene is a broker, a service, and a pipeline that uses both.
@@ -214,6 +215,18 @@ func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 			expect.That(t, sum.Status == "interrupted" && sum.Consumed != 0 && sum.Retried != 0 && sum.Consumed == sum.Delivered+sum.Waiting, "does not balance: %+v", sum)
 		})
 	}
+}
+
+// S4-12: a run that is refused before its group exists has an empty checkpoint, which is nothing to warn of.
+func TestSummary_S4_12_beforeTheGroupExists(t *testing.T) {
+	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, publishing)
+	other := header.Control{Pipeline: "other", Due: time.Now(), Source: header.Position{Topic: "other"}, HasSource: true}
+	must.Do(t, s.client.ProduceSync(t.Context(), &kgo.Record{Topic: s.cfg.Source.Topic + ".retry-100ms", Headers: other.AppendTo(nil)}).FirstErr())
+	c := s.consumer()
+	err := c.Run(t.Context())
+	must.That(t, err != nil && strings.Contains(err.Error(), `records of pipeline "other"`), "with the retry topics of another pipeline: %v", err)
+	sum := c.Summary()
+	expect.That(t, sum.Status == consumer.StatusFailed && len(sum.Checkpoint) == 0 && !strings.Contains(s.log.String(), `"level":"WARN"`), "%+v\n%s", sum, &s.log)
 }
 
 // S0-9: a record that waits for a service counts once for the rate of missing values, however often the service is

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -247,7 +248,9 @@ func (c *Consumer) checkpoint(ctx context.Context, client *kgo.Client) map[strin
 	at := map[string]int64{}
 	offsets, err := kadm.NewClient(client).FetchOffsets(bounded, c.cfg.Source.Group)
 	if err != nil {
-		c.log.WarnContext(ctx, "cannot read the checkpoint", "error", err)
+		if !errors.Is(err, kerr.GroupIDNotFound) { // the run ended before its first commit
+			c.log.WarnContext(ctx, "cannot read the checkpoint", "error", err)
+		}
 		return at
 	}
 	offsets.Each(func(o kadm.OffsetResponse) {
