@@ -52,7 +52,7 @@ func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
 	s := paused()
 	s.Reason = strings.Repeat("ü", MaxReason)
 	r := must.Get(PipelineRecord("c", s))(t)
-	var w wire
+	var w stateWire
 	err = json.Unmarshal(r.Value, &w)
 	expect.That(t, err == nil && len(w.Reason) <= MaxReason && strings.HasSuffix(w.Reason, "ü…"), "reason of %d bytes, %v", len(w.Reason), err)
 }

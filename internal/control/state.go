@@ -39,15 +39,15 @@ func Codes() []Code { return []Code{CodeOperator, CodeTransientRate, CodeDeadLet
 
 // State is one order: of the pipeline, or of a batch.
 type State struct {
-	Phase  Phase
-	Code   Code
-	Reason string    // in words: the operator's, or the counted and the tolerated rate
-	By     string    // a person, or "consumer" and the name of the instance
-	RunID  string    // of the process, if it is part of a run
-	At     time.Time // UTC, milliseconds
+	Phase  Phase     `json:"state"`
+	Code   Code      `json:"code,omitempty"`
+	Reason string    `json:"reason,omitempty"` // in words: the operator's, or the counted and the tolerated rate
+	By     string    `json:"by,omitempty"`     // a person, or "consumer" and the name of the instance
+	RunID  string    `json:"run_id,omitempty"` // of the process, if it is part of a run
+	At     time.Time `json:"at"`               // UTC, milliseconds
 	// GatesOff is until when the rate gates do not pause a running pipeline, at most MaxGatesOff after At; zero if they
-	// do.
-	GatesOff time.Time
+	// do. It is an instant and not a duration, so that an instance that starts later reads the same end.
+	GatesOff time.Time `json:"gates_off_until,omitzero"`
 }
 
 // MaxGatesOff is the longest time for which one order switches the gates off.
@@ -59,22 +59,14 @@ const MaxReason = 1024
 // version is the version of the JSON format below. A record with a greater one is refused: it may mean something else.
 const version = 1
 
-type wire struct {
-	Version int    `json:"version"`
-	State   Phase  `json:"state"`
-	Code    Code   `json:"code,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	By      string `json:"by,omitempty"`
-	RunID   string `json:"run_id,omitempty"`
-	At      string `json:"at"`
-	// GatesOff is an instant and not a duration, so that an instance that starts later reads the same end.
-	GatesOff string `json:"gates_off_until,omitempty"`
+// stateWire is the JSON of a state.
+type stateWire struct {
+	Version int `json:"version"`
+	State
 }
 
 // ErrNewer means that a newer version of the software wrote a record.
 var ErrNewer = errors.New("written by a newer version of this software; upgrade this instance")
-
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // IsPaused reports whether the state stops a pipeline.
 func (s State) IsPaused() bool { return s.Phase == Paused }
@@ -107,62 +99,51 @@ func (s State) encode() ([]byte, error) {
 	if s.At.IsZero() {
 		return nil, fmt.Errorf("control state %q has no time", s.Phase)
 	}
-	off := ""
 	if !s.GatesOff.IsZero() {
 		if length := s.GatesOff.Sub(s.At); s.Phase != Running || length <= 0 || length > MaxGatesOff {
 			return nil, fmt.Errorf("control state %q with gates off for %s; they are off for more than 0 and at most %s while a pipeline runs", s.Phase, length, MaxGatesOff)
 		}
-		off = s.GatesOff.UTC().Format(timeLayout)
 	}
-	reason := strings.ToValidUTF8(s.Reason, "�")
-	if len(reason) > MaxReason {
-		reason = strings.ToValidUTF8(reason[:MaxReason-len("…")], "") + "…"
+	s.Reason = strings.ToValidUTF8(s.Reason, "�")
+	if len(s.Reason) > MaxReason {
+		s.Reason = strings.ToValidUTF8(s.Reason[:MaxReason-len("…")], "") + "…"
 	}
-	return json.Marshal(wire{version, s.Phase, s.Code, reason, s.By, s.RunID, s.At.UTC().Format(timeLayout), off})
+	s.At, s.GatesOff = s.At.UTC().Truncate(time.Millisecond), s.GatesOff.UTC().Truncate(time.Millisecond)
+	return json.Marshal(stateWire{version, s})
 }
 
 // decode parses a state. It ignores unknown fields, which a later version may add without a new meaning.
 func decode(value []byte) (State, error) {
-	var w wire
+	var w stateWire
 	if err := json.Unmarshal(value, &w); err != nil {
 		return State{}, err
 	}
+	s := w.State
 	switch {
 	case w.Version > version:
 		return State{}, fmt.Errorf("version %d: %w", w.Version, ErrNewer)
 	case w.Version < 1:
 		return State{}, fmt.Errorf("version %d is none", w.Version)
-	case !slices.Contains(Phases(), w.State):
-		return State{}, fmt.Errorf("state %q; want one of %v", w.State, Phases())
+	case !slices.Contains(Phases(), s.Phase):
+		return State{}, fmt.Errorf("state %q; want one of %v", s.Phase, Phases())
+	case s.At.IsZero():
+		return State{}, errors.New("it has no time")
 	}
-	at, err := time.Parse(time.RFC3339, w.At)
-	if err != nil {
-		return State{}, fmt.Errorf("at: %w", err)
-	}
-	off, err := w.gatesOff(at)
-	if err != nil {
-		return State{}, err
-	}
-	return State{w.State, w.Code, w.Reason, w.By, w.RunID, at.UTC(), off}, nil
+	s.At, s.GatesOff = s.At.UTC(), s.gatesOff()
+	return s, nil
 }
 
-// gatesOff returns the time until which the gates are off. For a value that no version writes, that time is near:
-// gates that pause too much lose nothing.
-func (w wire) gatesOff(at time.Time) (time.Time, error) {
-	if w.GatesOff == "" || w.State != Running {
-		return time.Time{}, nil
-	}
-	off, err := time.Parse(time.RFC3339, w.GatesOff)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("gates_off_until: %w", err)
-	}
-	if limit := at.Add(MaxGatesOff); off.After(limit) {
+// gatesOff returns the time until which the gates are off. For a value that no version writes, that time is near: gates
+// that pause too much lose nothing.
+func (s State) gatesOff() time.Time {
+	off, limit := s.GatesOff, s.At.Add(MaxGatesOff)
+	if off.After(limit) {
 		off = limit
 	}
-	if !off.After(at) {
-		return time.Time{}, nil
+	if s.Phase != Running || !off.After(s.At) {
+		return time.Time{}
 	}
-	return off.UTC(), nil
+	return off.UTC()
 }
 
 // GatesOffUntil returns until when the gates are off, by the clock of a process that read the order at received. The

@@ -173,14 +173,14 @@ const replayKeyPrefix = "replay-key/"
 // keyWire is the value of a key's record. It is the only secret in the topic: anyone who can read the topic can sign
 // replays.
 type keyWire struct {
-	Version int    `json:"version"`
-	Key     []byte `json:"key"` // base64
-	At      string `json:"at"`
+	Version int       `json:"version"`
+	Key     []byte    `json:"key"` // base64
+	At      time.Time `json:"at"`
 }
 
 // keyRecord returns the record with a key.
 func keyRecord(topic string, k proof.Key, at time.Time) (*kgo.Record, error) {
-	value, err := json.Marshal(keyWire{version, k.Reveal(), at.UTC().Format(timeLayout)})
+	value, err := json.Marshal(keyWire{version, k.Reveal(), at.UTC().Truncate(time.Millisecond)})
 	if err != nil {
 		return nil, fmt.Errorf("encode replay key %s: %w", k.ID(), err)
 	}

@@ -11,10 +11,10 @@ import (
 
 // PartitionLag is how far a group has read one partition.
 type PartitionLag struct {
-	Partition int32
-	Committed int64 // -1: the group has committed nothing
-	End       int64
-	Lag       int64 // from the committed offset, or the start of the partition, to the end
+	Partition int32 `json:"partition"`
+	Committed int64 `json:"committed"` // -1: the group has committed nothing
+	End       int64 `json:"end"`
+	Lag       int64 `json:"lag"` // from the committed offset, or the start of the partition, to the end
 }
 
 // Ends selects the end of a partition.

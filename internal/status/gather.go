@@ -77,10 +77,7 @@ func (f *Flow) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Clie
 	if err != nil {
 		return err
 	}
-	for _, p := range all[0].Partitions {
-		f.Partitions = append(f.Partitions, Partition(p))
-	}
-	f.source, f.Lag = all[0].Topic, all[0].Lag()
+	f.source, f.Partitions, f.Lag = all[0].Topic, all[0].Partitions, all[0].Lag()
 	for _, t := range all[1:] {
 		f.Tiers = append(f.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former, Unread: t.Former && !t.Consumed()})
 		f.waits = append(f.waits, t.Partitions)

@@ -17,14 +17,14 @@ type Report struct {
 
 // Flow is how records move through a pipeline, according to its topics and its consumer group.
 type Flow struct {
-	Pipeline   string      `json:"pipeline"`
-	State      Order       `json:"state"`
-	Members    []Member    `json:"members"`         // of the consumer group; empty: no instance is running
-	Mixed      bool        `json:"mappings_differ"` // among the members
-	Batches    []Batch     `json:"quarantined_batches"`
-	Partitions []Partition `json:"partitions"` // of the source
-	Lag        int64       `json:"lag"`        // of all partitions
-	Tiers      []Tier      `json:"tiers"`      // in the order of their delays, then the former tiers
+	Pipeline   string               `json:"pipeline"`
+	State      Order                `json:"state"`
+	Members    []Member             `json:"members"`         // of the consumer group; empty: no instance is running
+	Mixed      bool                 `json:"mappings_differ"` // among the members
+	Batches    []Batch              `json:"quarantined_batches"`
+	Partitions []kafka.PartitionLag `json:"partitions"` // of the source
+	Lag        int64                `json:"lag"`        // of all partitions
+	Tiers      []Tier               `json:"tiers"`      // in the order of their delays, then the former tiers
 	// LagSince is the oldest timestamp among the next records of all partitions of the source. It is nil without a lag,
 	// and if it is unknown.
 	LagSince   *time.Time `json:"lag_since,omitempty"`
@@ -67,14 +67,6 @@ type Member struct {
 type Batch struct {
 	ID string `json:"id"`
 	Order
-}
-
-// Partition is one partition of the source.
-type Partition struct {
-	Partition int32 `json:"partition"`
-	Committed int64 `json:"committed"` // -1: the group has committed nothing
-	End       int64 `json:"end"`
-	Lag       int64 `json:"lag"` // from the committed offset, or the start of the partition, to the end
 }
 
 // Tier is one retry topic.

@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
@@ -110,7 +111,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
 	}
 	r := must.Get(status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, deadLetters{}))(t)
-	if want := []status.Partition{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Partitions, want) || r.Lag != 4 {
+	if want := []kafka.PartitionLag{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Partitions, want) || r.Lag != 4 {
 		t.Errorf("partitions %+v, lag %d", r.Partitions, r.Lag)
 	}
 	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}, {Topic: "parcels.retry-9s", Waiting: 2, Former: true, Unread: true}}; !reflect.DeepEqual(r.Tiers, want) {
@@ -233,7 +234,7 @@ func TestMappingComparison_S4_8(t *testing.T) {
 
 func partitions(pairs ...int64) (r status.Report) {
 	for i := 0; i < len(pairs); i += 2 {
-		s := status.Partition{Partition: int32(i / 2), Committed: pairs[i], End: pairs[i+1], Lag: pairs[i+1] - max(pairs[i], 0)}
+		s := kafka.PartitionLag{Partition: int32(i / 2), Committed: pairs[i], End: pairs[i+1], Lag: pairs[i+1] - max(pairs[i], 0)}
 		r.Partitions, r.Lag = append(r.Partitions, s), r.Lag+s.Lag
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Seen is one report of a watch, with the rates since the previous one.
@@ -29,7 +30,7 @@ func (r Report) Since(before Report, elapsed time.Duration) Rates {
 	if elapsed <= 0 {
 		return Rates{}
 	}
-	was := map[int32]Partition{}
+	was := map[int32]kafka.PartitionLag{}
 	for _, s := range before.Partitions {
 		was[s.Partition] = s
 	}
