@@ -88,7 +88,6 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 		"leave --origin out":            {"plan", "--topic", "orders-dlt", "-f", "p.plan", "--to", "a", "--origin", "b"},
 		"--wait needs a pipeline":       {"replays", "--topic", "orders-dlt", "r1", "--wait"},
 		"leave --brokers":               {"list", "-c", "pipeline.yaml", "--topic", "orders-dlt"},
-		"--geojson needs the pipeline":  {"show", "--geojson", "--topic", "orders-dlt", "x"},
 		"is not a topic name":           {"list", "--topic", "orders/dlt"},
 		"unknown dialect \"esperanto\"": {"list", "--topic", "orders-dlt", "--dialect", "esperanto"},
 	} {

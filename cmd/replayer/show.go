@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -13,7 +12,6 @@ import (
 )
 
 func (a *app) show() *cobra.Command {
-	var geojson bool
 	var out string
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -25,41 +23,25 @@ dead letter that fits into no topic are read from its place in the source topic 
 			if out != "" {
 				return a.runShowOut(cmd.Context(), args[0], out)
 			}
-			return a.runShow(cmd.Context(), args[0], geojson)
+			return a.runShow(cmd.Context(), args[0])
 		},
 	}
 	a.dlqFlags.register(cmd)
-	cmd.Flags().BoolVar(&geojson, "geojson", false, "print the decoded feature alone, as GeoJSON, for a map")
 	cmd.Flags().StringVar(&out, "out", "", "write the original bytes into this file (it must not exist; - is the standard output) and show nothing else")
-	cmd.MarkFlagsMutuallyExclusive("geojson", "out")
 	mustComplete(cmd.MarkFlagFilename("out"))
 	return cmd
 }
 
-func (a *app) runShow(ctx context.Context, id string, geojson bool) error {
+func (a *app) runShow(ctx context.Context, id string) error {
 	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	if geojson && a.alone() {
-		return cli.UsageError("--geojson needs the pipeline file (-c), which says how a feature is read")
-	}
 	d, err := s.Show(ctx, id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case geojson:
-		return a.writeFeature(d)
 	}
 	return a.answer(dlq.NewDetailJSON(d), a.detailText(d))
-}
-
-// writeFeature prints only the decoded feature.
-func (a *app) writeFeature(d dlq.Detail) error {
-	if d.Feature == nil {
-		return fmt.Errorf("dead letter %s is no feature: %s", d.Letter.ID, featureText(d))
-	}
-	return a.object(json.RawMessage(d.Feature))
 }
 
 // runShowOut writes the original bytes of a dead letter into a file. It removes a file that it cannot write completely.
