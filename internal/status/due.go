@@ -48,7 +48,7 @@ func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 	}
 	for _, s := range f.Partitions {
 		reads.Go(func() error {
-			err := first(bounded, cl, f.source, kafka.PartitionLag(s), func(r *kgo.Record) {
+			err := first(bounded, cl, f.source, s, func(r *kgo.Record) {
 				mu.Lock()
 				defer mu.Unlock()
 				f.noteOldest(r)
