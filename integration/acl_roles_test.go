@@ -223,9 +223,17 @@ func (w *confinedPipe) verify(seen ...*kgo.Record) (account *conservation.Accoun
 	return account
 }
 
-// replayerRows are the replayer's commands.
-func replayerRows() []row {
-	return []row{{"replayer/read", testReplayerReads}, {"replayer/write", testReplayerWrites}, {"replayer/any DLQ", testAnyDLQ}}
+// replayerRows are the replayer's commands, and one row for each permission that a running replay can lose.
+func replayerRows(t *testing.T, kafka *aclBroker) []row {
+	t.Helper()
+	rows := []row{{"replayer/read", testReplayerReads}, {"replayer/write", testReplayerWrites}, {"replayer/any DLQ", testAnyDLQ}}
+	all, names := permissionsOf(t, kafka, acls.RoleReplayerWrite)
+	for i, p := range all {
+		if p.op == acls.Write && p.grant.When(p.op) == acls.Always && !strings.HasSuffix(p.grant.Name, ".dlq") { // only edits write to the DLQ
+			rows = append(rows, row{"replayer/running, " + names[i], func(t *testing.T, kafka *aclBroker) { testReplayLoses(t, kafka, i) }})
+		}
+	}
+	return rows
 }
 
 // testReplayerReads runs every command that changes nothing.
@@ -296,4 +304,36 @@ func testReplayerWrites(t *testing.T, kafka *aclBroker) {
 	}
 	d.test()
 	w.asAdmin(func() { w.runConsumer("verify", "audit") })
+}
+
+// testReplayLoses revokes a permission while a replay runs. The replay names the permission and ends. After the
+// permission is granted again, a second replay reinjects the remaining dead letters, and none twice.
+func testReplayLoses(t *testing.T, kafka *aclBroker, i int) {
+	const n = 30
+	w := newConfined(t, kafka)
+	w.asAdmin(func() { w.makeDead(n) })
+	all := w.printedPermissions(acls.RoleReplayerWrite)
+	w.grant(all...)
+	source := w.log.Tail(t, w.topics.Source)
+	args := []string{"replay", "-c", w.file, "--all", "--execute", "--reason", "a test"}
+	p := proc.Start(t, w.spec("replayer", append(slices.Clone(args), "--rate", "4/s")...))
+	source.UntilCount(w.ctx, t, "some replays", n+1)
+	w.revoke(all[i])
+	r := p.Wait(w.ctx, t)
+	wanted := w.denial(all[i])
+	expect.That(t, r.Code == exitPartial && wanted.MatchString(r.Stderr), "the replay does not print %q: %s", wanted, r)
+	w.grant(all[i])
+	if r := w.run("replayer", args...); r.Code != 0 {
+		t.Errorf("second replay: %s", r)
+	}
+	times := map[string]int{}
+	source.Until(w.ctx, t, "every replay", func(seen []*kgo.Record) bool { return len(seen) >= 2*n })
+	for _, r := range source.Seen() {
+		times[string(r.Key)]++
+	}
+	for key, k := range times {
+		expect.That(t, k == 2, "%s is in the source %d times, want the event and its replay", key, k)
+	}
+	w.asAdmin(func() { w.drain() })
+	wantTotals(t, w.verify(), n, conservation.Place{DeadLetters: n, Replays: n, Output: n})
 }

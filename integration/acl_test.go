@@ -37,7 +37,7 @@ func TestPermissions_S4_15(t *testing.T) {
 	var rows []row
 	if testrun.IsNightly(t) {
 		rows = append(rows, roleRows()...)
-		rows = append(rows, replayerRows()...)
+		rows = append(rows, replayerRows(t, kafka)...)
 		rows = append(rows, runRows(t, kafka)...)
 	} else {
 		rows = []row{{"consumer/topics", testTopicsRole}, {"run/all are enough", func(t *testing.T, kafka *aclBroker) { testRun(t, kafka, -1) }}, {"replayer/any DLQ", testAnyDLQ}}

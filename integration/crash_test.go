@@ -257,3 +257,21 @@ func rebalanceWhileWaiting(t *testing.T, wait time.Duration) bool {
 	expect.Equal(t, p.wantNoneEarly(waiting.Seen()), n, "tier records")
 	return early < n
 }
+
+// S3-1: a broker that is killed and started again interrupts a consumer only while the broker is down. The consumer does
+// not wait for its session to time out.
+func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
+	parallel(t, testrun.Nightly)
+	kafka := ownKafka(t)
+	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, heldSession).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	consumer := p.start("it")
+	p.send("a", "b", "c")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	must.Do(t, kafka.Kill())
+	must.Do(t, kafka.Start(p.ctx))
+	p.send("d", "e", "f")
+	output.UntilCount(p.ctx, t, "the results after the restart", 6)
+	p.stop(consumer)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,4 +220,60 @@ func checkDeadLetter(t *testing.T, deadLetter *kgo.Record, code, stage string) {
 	wantHeaders(t, deadLetter, map[string]string{"switchback-error-code": code, "switchback-error-stage": stage})
 	message, _ := topiclog.Header(deadLetter, "switchback-error-message")
 	expect.That(t, message != "" && len(message) <= 1024, "the error message has %d bytes: %q", len(message), message)
+}
+
+// S0-11, S0-7, S1-7: every decision about a record is one audit event and one structured log line, in the order of the
+// decisions.
+func TestDecisionsAreTold_S0_11_S0_7_S1_7(t *testing.T) {
+	parallel(t, testrun.Fast)
+	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
+	p.places.Script("once", misbehave.Status(503))
+	p.places.Script("gone", misbehave.Status(404))
+	p.places.Script("down", misbehave.Times(9, misbehave.Status(503))...)
+	want := map[string][]string{
+		"well": {"delivered handled"},
+		"once": {"retried transient_failure", "delivered handled"},
+		"gone": {"dead_lettered row_failure"},
+		"down": {"retried transient_failure", "retried transient_failure", "dead_lettered retries_exhausted"},
+	}
+	positions := map[string]string{}
+	for id := range want {
+		positions[topiclog.Position(p.send(id)[0])] = id
+	}
+	consumer := p.start("it", "--until-end")
+	r := consumer.Wait(p.ctx, t)
+	must.That(t, r.Code == 0, "consumer run --until-end: %s", r)
+	account := p.verify()
+	logged := decisions(t, consumer.Stderr.String())
+	for position, id := range positions {
+		var auditEvents []string
+		for _, e := range p.auditEvents(id) {
+			auditEvents = append(auditEvents, e.Decision+" "+e.Reason)
+			expect.That(t, e.Source == position, "an audit event of %s has the source %s", position, e.Source)
+		}
+		expect.That(t, slices.Equal(auditEvents, want[id]), "%s: audited %q, want %q\n%s", id, auditEvents, want[id], account.Journey(position))
+		// A delivery at the first attempt is logged only at level debug.
+		expect.That(t, id == "well" || slices.Equal(logged[position], want[id]), "%s: logged %q, want %q", id, logged[position], want[id])
+	}
+}
+
+// decisions returns the logged decisions by source position.
+func decisions(t *testing.T, log string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for line := range strings.Lines(log) {
+		var l struct {
+			Time                          time.Time
+			Msg, Source, Decision, Reason string
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Errorf("a log line is not JSON: %v: %s", err, line)
+			continue
+		}
+		if l.Msg == "decision" {
+			out[l.Source] = append(out[l.Source], l.Decision+" "+l.Reason)
+		}
+		expect.That(t, !l.Time.IsZero(), "a log line has no time: %s", line)
+	}
+	return out
 }

@@ -329,3 +329,60 @@ func TestPause_S1_8_S4_12(t *testing.T) {
 	wantTotals(t, p.verify(), 240, conservation.Place{Output: 240})
 	expect.Equal(t, p.auditedOrders(), "paused: maintenance of the target; state_changed: target is back", "audit trail of the orders")
 }
+
+// Each exceeded rate ends a bounded run with exit code 6, and the next run as well, until an operator resumes the
+// pipeline. The remaining records are processed after that.
+func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
+	parallel(t, testrun.Fast)
+	noLevel := func(id string) string {
+		return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}`, id, id)
+	}
+	bowTie := func(id string) string {
+		return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q,"level":1},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,1],[1,0],[0,1],[0,0]]]}}`, id, id)
+	}
+	for name, c := range map[string]struct {
+		tolerance   string
+		value       func(id string) string // of every third record
+		script      []misbehave.Answer     // for every third record
+		code        string
+		deadLetters bool // some records are dead letters before the pause
+	}{
+		"S1-8_transient":         {"max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 0.2, min_records: 50", feature, misbehave.Times(2, misbehave.Status(503)), "transient_rate", false},
+		"S4-9_dead_letters":      {"max_null_rate: 1, halt_on_geometry_invalid: false, max_dead_letter_rate: 0.2, min_records: 50", feature, misbehave.Times(2, misbehave.Status(404)), "dead_letter_rate", true},
+		"S0-9_null_rate":         {"max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 50", noLevel, nil, "null_rate", false},
+		"S0-2_geometry_invalid":  {"max_null_rate: 1, halt_on_geometry_invalid: true", bowTie, nil, "geometry_invalid", false},
+		"S0-9_precision_coarser": {"max_null_rate: 1, halt_on_geometry_invalid: false, min_decimals: 3", feature, nil, "precision_degraded", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPipe(t, time.Minute, tolerance(c.tolerance)).ensure()
+			all := ids("r", 150)
+			var records []*kgo.Record
+			for i, id := range all {
+				text := feature(id)
+				if i%3 == 0 {
+					text = c.value(id)
+					if c.script != nil {
+						p.places.Script(id, c.script...)
+					}
+				}
+				records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(text)})
+			}
+			p.sendRecords(records...)
+			for range 2 {
+				r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
+				s := readSummary(t, r.Stdout)
+				must.That(t, r.Code == 6 && s["status"] == "paused" && strings.Contains(fmt.Sprint(s["reason"]), c.code), "a bounded run beyond a tolerance: %s", r)
+			}
+			deadLetters := len(p.read(p.topics.DLQ))
+			expect.That(t, (deadLetters > 0) == c.deadLetters, "%d dead letters when the pipeline was paused", deadLetters)
+			p.set.Tolerance = tolerant
+			p.write() // the operator decides to accept the data
+			p.runConsumer("resume", "--reason", "accepted")
+			p.drain()
+			account := p.verify()
+			n, sum := account.Totals()
+			expect.That(t, n == len(all) && sum.Waiting+sum.Unread <= 0 && sum.Output+sum.DeadLetters == len(all), "%d inputs in %+v", n, sum)
+		})
+	}
+}

@@ -169,3 +169,35 @@ func (p *pipe) metricsAddress(consumer *proc.Process) (address string) {
 	must.Do(p.t, json.Unmarshal([]byte(consumer.WaitFor(p.ctx, p.t, consumer.Stderr, metricsServed)[1]), &address))
 	return address
 }
+
+// stopping matches what a consumer prints when it received a signal to stop.
+var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
+
+// S4-12: a second signal exits at once, whatever is in flight, with the exit code that shells use for the signal. No
+// record is lost.
+func TestSecondSignal_S4_12(t *testing.T) {
+	parallel(t, testrun.Fast)
+	for name, c := range map[string]struct {
+		signal syscall.Signal
+		code   int
+	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPipe(t, time.Minute, shortSession, func(s *settings) { s.Timeout, s.Shutdown = "55s", "1h" }).ensure() // only the second signal ends the request
+			p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
+			consumer := p.start("it")
+			p.send("stuck")
+			p.places.UntilArrivals(p.ctx, t, "stuck", 1)
+			consumer.Signal(t, c.signal)
+			consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
+			stopped := time.Now()
+			eventually.Until(p.ctx, t, "the end of the window in which a repeated signal counts as one", func() (bool, string) {
+				return time.Since(stopped) > 200*time.Millisecond, ""
+			})
+			consumer.Signal(t, c.signal)
+			expect.Equal(t, consumer.Wait(p.ctx, t).Code, c.code, "exit code")
+			p.drain()
+			wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
+		})
+	}
+}

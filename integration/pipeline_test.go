@@ -40,7 +40,8 @@ type settings struct {
 	MaxAttempts     int
 	Tiers           []time.Duration
 	Partitions      int
-	Replicas        int // of each topic
+	Replicas        int    // of each topic
+	Shutdown        string // engine.shutdown_timeout
 	RetryAfterLimit string
 	Static          bool   // engine.static
 	Session         string // session timeout: how long a killed consumer keeps its partitions
@@ -74,7 +75,7 @@ topics: { partitions: {{.Partitions}}, replication_factor: {{.Replicas}} }
 ordering: { mode: {{.Ordering}} }
 dedupe: { window: {{.Dedupe}} }
 audit: all
-engine: { session_timeout: {{.Session}}, static: {{.Static}} }
+engine: { session_timeout: {{.Session}}, static: {{.Static}}{{with .Shutdown}}, shutdown_timeout: {{.}}{{end}} }
 transform:
   unmapped: drop
   fields:

@@ -1,7 +1,10 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -122,4 +126,132 @@ func TestForceVersion_S4_8(t *testing.T) {
 			p.runConsumer("verify", "audit")
 		})
 	}
+}
+
+// makeSuperseded creates a dead letter of each feature's first event, and replays it after a newer event was delivered,
+// so the consumer closes it as superseded. It produces 2n inputs.
+func (p *pipe) makeSuperseded(ids ...string) {
+	p.t.Helper()
+	n := len(ids)
+	p.makeOvertaken(ids...)
+	p.replay("--execute")
+	p.drain()
+	wantTotals(p.t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: n, Closed: n, Output: n})
+	p.wantStates(n, "superseded")
+}
+
+// reopenArgs returns the arguments that reopen superseded dead letters.
+func (p *pipe) reopenArgs(args ...string) []string {
+	return append([]string{"reopen", "-c", p.file, "--status", "superseded", "--reason", "the first survey was right"}, args...)
+}
+
+// wantReplayer runs a replayer command and checks its exit code and a text on stderr.
+func (p *pipe) wantReplayer(code int, words string, args ...string) {
+	p.t.Helper()
+	r := p.run("replayer", args...)
+	expect.That(p.t, r.Code == code && strings.Contains(r.Stderr, words), "replayer %s: exit code %d, want %d; on the standard error: %s; want %q", args[0], r.Code, code, r.Stderr, words)
+}
+
+// S4-8: a superseded dead letter takes effect once an operator reopens it and forces its replay, and not before. The
+// output of each command names the next one.
+func TestReopenSuperseded_S4_8(t *testing.T) {
+	parallel(t, testrun.Fast)
+	for name, source := range map[string]string{"by_offset": "", "by_field": "version: properties.level"} {
+		t.Run(name, func(t *testing.T) {
+			if source == "" {
+				testrun.Nightly(t)
+			}
+			t.Parallel()
+			const n = 6
+			p := newPipe(t, 2*time.Minute, func(s *settings) { s.Source = source }).ensure()
+			all := ids("f", n)
+			p.makeSuperseded(all...)
+			file := filepath.Join(t.TempDir(), "forced.jsonl")
+			plan := []string{"plan", "-c", p.file, "-f", file}
+			p.wantReplayer(exitNothing, fmt.Sprintf("replayer reopen -c %s --status superseded --execute --reason 'why'", p.file), plan...)
+			p.wantReplayer(exitRefused, "Dry run: nothing was changed", p.reopenArgs()...)
+			p.wantStates(n, "superseded")
+			p.wantReplayer(0, "a plain replay closes them once more. To let the older version win:\n  replayer plan -c "+p.file+" --id ", p.reopenArgs("--execute")...)
+			p.wantStates(n, "pending")
+
+			p.replay("--execute") // not forced
+			p.drain()
+			p.wantStates(n, "superseded")
+			p.wantLevels(n, 5)
+
+			p.wantReplayer(0, "--force-version", p.reopenArgs("--execute")...)
+			p.wantReplayer(0, "--plan", append(plan, "--force-version", "--reason", "the first survey was right")...)
+			apply := []string{"replay", "--plan", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+			p.wantReplayer(0, "will overwrite newer data: 6, forced", apply...)
+			p.drain()
+			p.wantStates(n, "reprocessed")
+			p.wantLevels(n, 5, 1)
+			wantTotals(t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: 3 * n, Closed: 2 * n, Output: 2 * n})
+			p.wantReplayer(0, "", apply...) // once more
+			p.drain()
+			p.wantLevels(n, 5, 1)
+			p.wantReplayer(exitNothing, "no dead letter", p.reopenArgs("--execute")...)
+			p.runConsumer("verify", "audit")
+		})
+	}
+}
+
+// S4-8, S3-1: an operator's machine dies while dead letters are reopened or forced, and the operator repeats both
+// commands. Each dead letter is reopened once and takes effect once.
+func TestReopenKilled_S4_8_S3_1(t *testing.T) {
+	parallel(t, testrun.Nightly, needRealKafka)
+	const n, kills = 3000, 3
+	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
+	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
+	p.makeSuperseded(ids("k", n)...)
+	states := p.tailExisting(p.statusTopic)
+	for range kills {
+		reopen := p.reopenArgs("--execute")
+		p.killAfterWrites(states, 1+random.IntN(n/2), append(reopen, p.consentFlags(reopen)...)...)
+	}
+	r := p.run("replayer", append(p.reopenArgs("--execute"), p.consentFlags(p.reopenArgs())...)...)
+	must.That(t, r.Code == 0 || r.Code == exitNothing, "reopen after %d kills: %s", kills, r)
+	p.wantStates(n, "pending")
+	reopened := map[string]int{}
+	for _, id := range p.reopenings() {
+		reopened[id]++
+	}
+	for id, times := range reopened {
+		expect.That(t, times == 1, "dead letter %s was reopened %d times", id, times)
+	}
+	expect.That(t, len(reopened) == n, "the audit trail has %d reopened dead letters, want %d", len(reopened), n)
+
+	file := filepath.Join(t.TempDir(), "forced.jsonl")
+	p.wantReplayer(0, "--plan", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
+	apply := []string{"replay", "--plan", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+	hit, source := 0, p.tailExisting(p.topics.Source)
+	for range kills {
+		if p.killAfterWrites(source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {
+			hit++
+		}
+	}
+	expect.That(t, hit != 0, "none of %d kills hit a running replayer", kills)
+	p.wantReplayer(0, "", apply...)
+	p.drain()
+	wantTotals(t, p.verify(), 2*n, conservation.Place{DeadLetters: n, Replays: 2 * n, Closed: n, Output: 2 * n})
+	p.wantStates(n, "reprocessed")
+	p.wantLevels(n, 5, 1)
+	p.runConsumer("verify", "audit")
+}
+
+// reopenings returns the dead letters that were reopened according to the audit trail, with repetitions.
+func (p *pipe) reopenings() []string {
+	p.t.Helper()
+	var out []string
+	for _, r := range p.read(p.topics.Audit) {
+		var e struct {
+			DeadLetter string `json:"dead_letter"`
+			Message    string
+		}
+		must.Do(p.t, json.Unmarshal(r.Value, &e))
+		if strings.Contains(e.Message, "superseded -> pending") {
+			out = append(out, e.DeadLetter)
+		}
+	}
+	return out
 }

@@ -187,3 +187,43 @@ func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
 	p.stop(two)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 }
+
+// S1-6: Retry-After overrides the computed delay. A record whose delay exceeds the longest tier is parked, which does
+// not count as an attempt.
+func TestRetryAfter_S1_6(t *testing.T) {
+	parallel(t, testrun.Fast)
+	p := newPipe(t, time.Minute, func(s *settings) { s.RetryAfterLimit = "3s" }).ensure()
+	after := func(value string) misbehave.Answer { return misbehave.Answer{Status: 429, RetryAfter: value} }
+	p.places.Script("within", after("1"))
+	p.places.Script("beyond", after("3"))
+	p.places.Script("absurd", after("864000")) // ten days: cut to the limit
+	p.places.Script("on-503", misbehave.Answer{Status: 503, RetryAfter: "1"})
+	tail := p.log.Tail(t, p.topics.Tiers...)
+	p.send("within", "beyond", "absurd", "on-503")
+	p.drain().wantBalanced(t)
+	seen := tail.Until(p.ctx, t, "the tier records of all, and of those that were parked", func(seen []*kgo.Record) bool {
+		waits := byKey(seen)
+		return len(waits["within"]) > 0 && len(waits["on-503"]) > 0 && len(waits["beyond"]) > 1 && len(waits["absurd"]) > 1
+	})
+	wantTotals(t, p.verify(seen...), 4, conservation.Place{Output: 4})
+	p.wantGaps("within", time.Second)
+	p.wantGaps("on-503", time.Second)
+	p.wantGaps("beyond", 3*time.Second)
+	p.wantGaps("absurd", 3*time.Second)
+	p.wantNoneEarly(seen)
+
+	parked := map[string]int{}
+	for _, r := range seen {
+		key := string(r.Key)
+		parked[key]++
+		attempts, _ := topiclog.Header(r, "switchback-attempt")
+		expect.That(t, attempts == "1", "parking counted as an attempt: %s", topiclog.Describe(r))
+		longest := p.topics.Tiers[2]
+		expect.That(t, parked[key] != 1 || r.Topic == longest, "%s waits in %s first, want %s", key, r.Topic, longest) // on a slow machine, the remaining delay may be short
+	}
+	expect.That(t, parked["within"] == 1, "tier records %v, want 1 of within", parked)
+	for _, r := range p.read(p.topics.Output) {
+		attempts, _ := topiclog.Header(r, "switchback-attempt")
+		expect.That(t, attempts == "2", "%s took %q attempts, want 2", r.Key, attempts)
+	}
+}

@@ -302,3 +302,22 @@ func TestSinkVerify_S0_6(t *testing.T) {
 		})
 	}
 }
+
+// S0-6: while consumers write, the comparison reports no false violation and a repair changes nothing.
+func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
+	parallel(t, testrun.Nightly)
+	tab := withTable(t, postgis.Need(t), 2*time.Minute)
+	p := tab.p
+	const n, levels = 60, 5
+	consumer := p.start("one")
+	output := p.log.Tail(t, p.topics.Output)
+	for level := range levels {
+		p.sendAt(level, ids("r", n)...)
+		expect.Equal(t, tab.verifyTable(0, "--repair").Repaired, 0, "repaired rows")
+	}
+	output.UntilCount(p.ctx, t, "outputs", n)
+	eventually.Until(p.ctx, t, "no lag", func() (bool, string) { lag := p.state().Lag; return lag == 0, fmt.Sprint(lag) })
+	p.stop(consumer)
+	expect.Equal(t, tab.verifyTable(0).Verdict, "proven", "verdict at the end")
+	tab.verify()
+}

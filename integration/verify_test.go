@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -93,4 +95,87 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 	p.deleteRecords(p.topics.Output)
 	s = p.verifyRecords(t, 0, "unknown")
 	expect.That(t, len(s.Unknowns) == 1 && s.Unknowns[0].Topic == p.topics.Output && s.Unknowns[0].Reason == "retention" && s.All["unknown"] != 0, "%+v", s)
+}
+
+// S0-4: while a healthy pipeline runs, with retries, dead letters, duplicates and replays, every verification proves it.
+func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
+	parallel(t, testrun.Nightly)
+	p := newPipe(t, 2*time.Minute).ensure()
+	one, two := p.start("one"), p.start("two")
+	output := p.log.Tail(t, p.topics.Output)
+	const rounds, n = 6, 120
+	for i := range rounds {
+		all := ids(fmt.Sprintf("v%d", i), n)
+		for k, id := range all {
+			switch k % 6 {
+			case 1:
+				p.failFirst(1, id)
+			case 2:
+				p.failFirst(3, id)
+			case 3:
+				p.places.Script(id, misbehave.Status(404))
+			}
+		}
+		p.send(all...)
+		p.send(all[:10]...) // duplicates
+		p.verifyRecords(t, 0, "proven")
+	}
+	output.UntilCount(p.ctx, t, "deliveries", rounds*n/2)
+	p.verifyRecords(t, 0, "proven")
+	p.stop(one)
+	p.stop(two)
+	p.drain()
+	s := p.verifyRecords(t, 0, "proven")
+	inputs, sum := p.verify().Totals()
+	closed := s.All["duplicates"] + s.All["superseded"] + s.All["filtered"]
+	if have := []int64{s.All["records"], s.All["delivered"], s.All["dead_lettered"], closed}; inputs != rounds*(n+10) || sum.DeadLetters == 0 ||
+		!slices.Equal(have, []int64{int64(inputs), int64(sum.Output), int64(sum.DeadLetters), int64(sum.Closed)}) {
+		t.Errorf("%v, the checker of the tests counts %d records in %+v", have, inputs, sum)
+	}
+	p.replay("--execute", "--reason", "test")
+	p.verifyRecords(t, 0, "proven")
+	p.drain()
+	p.verifyRecords(t, 0, "proven")
+	r := p.run("consumer", "verify", "records", "-c", p.file)
+	expect.That(t, r.Code == 0 && strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place"), "text output: %s", r)
+}
+
+// S0-4: each record that waits in a former tier which no running instance consumes is named.
+func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
+	parallel(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
+	const n = 20
+	all := ids("s", n)
+	p.failFirst(2, all...)
+	waiting := p.log.Tail(t, p.tierTopic(40*time.Second))
+	old := p.start("it")
+	sent := p.send(all...)
+	waiting.UntilCount(p.ctx, t, "all in the second tier", n)
+	p.stop(old)
+	p.changeTiers(time.Second, 5*time.Second)
+	if s := p.verifyRecords(t, 0, "proven"); s.All["waiting"] != n { // no instance runs: they wait
+		t.Errorf("%v", s.All)
+	}
+	member, err := kgo.NewClient(kgo.SeedBrokers(p.set.Brokers...), kgo.ConsumerGroup(p.topics.Group), kgo.DisableAutoCommit(),
+		kgo.ConsumeTopics(p.topics.Source, p.tierTopic(time.Second), p.tierTopic(5*time.Second))) // an instance that does not consume the former tier
+	must.Do(t, err)
+	defer member.Close()
+	p.members(1)
+	s := p.verifyRecords(t, 4, "violated", "--limit", "100")
+	s.wantFindings(t, "stranded", positions(sent)...)
+	s = p.verifyRecords(t, 4, "violated", "--limit", "3")
+	expect.That(t, len(s.Findings) == 3 && s.Found["stranded"] == n, "limit: %+v", s)
+}
+
+// S4-14: after a lost state topic was adopted, the delivered and the waiting records are found where they are.
+func TestVerify_S4_14_afterALostMemoryIsAdopted(t *testing.T) {
+	parallel(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
+	p.failFirst(2, "waits")
+	waiting := p.leaveWaiting("waits", ids("a", 40)...)
+	must.Do(t, p.log.Delete(p.ctx, p.topics.Source+".state"))
+	p.runConsumer("topics", "ensure")
+	p.runConsumer("topics", "adopt", "--execute")
+	s := p.verifyRecords(t, 0, "proven")
+	expect.That(t, s.All["delivered"] == 40 && s.All["waiting"] == int64(waiting), "%v", s.All)
 }
