@@ -137,7 +137,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 	if p.Doubt != "" {
 		newer += fmt.Sprintf(" (it is not fully known which of them newer events have overtaken: %s)", p.Doubt)
 	}
-	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left as they are",
+	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left for other reasons",
 		cli.Count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, cli.Count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
 }
 

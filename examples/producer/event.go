@@ -3,11 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"strconv"
 )
 
@@ -84,17 +87,36 @@ func readEvents(r io.Reader, property string) iter.Seq2[Event, error] {
 	}
 }
 
-// readLines yields an event for each line that is not blank, byte for byte. A line from which no key can be read gets the key
-// line-N: without a key its record would be a dead letter for the lack of the key, which would hide what is wrong with the line.
-func readLines(r io.Reader, property string) iter.Seq2[Event, error] {
+// unread counts the lines that are no features or have no key.
+type unread struct {
+	lines, of, first int
+	why              error // of the first
+}
+
+// String returns the text for a person, or "" if there is no such line.
+func (u *unread) String() string {
+	if u.lines == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d lines are no features or have no key; the first, line %d: %v", u.lines, u.of, u.first, u.why)
+}
+
+// readLines yields an event for each line that is not blank, byte for byte, and counts those that are no features or
+// have no key. Their key is the value that the line shows for the property, or else line-N and the beginning of the
+// line's SHA-256. Without a key their records would be dead letters for the lack of it, which would hide what is wrong.
+func readLines(r io.Reader, property string, count *unread) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		in := bufio.NewReader(r)
 		for n := 1; ; n++ {
 			line, err := in.ReadBytes('\n')
 			if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
+				count.of++
 				e, faulty := newEvent(line, property)
 				if faulty != nil {
-					e = Event{Key: fmt.Sprintf("line-%d", n), Value: line}
+					if count.lines++; count.lines == 1 {
+						count.first, count.why = n, faulty
+					}
+					e = Event{Key: cmp.Or(shownKey(line, property), fmt.Sprintf("line-%d-%.4x", n, sha256.Sum256(line))), Value: line}
 				}
 				if !yield(e, nil) {
 					return
@@ -108,6 +130,20 @@ func readLines(r io.Reader, property string) iter.Seq2[Event, error] {
 			}
 		}
 	}
+}
+
+// shownKey returns the value that a broken line shows for a property: a text without escapes, or a number. It returns ""
+// if there is none, or several.
+func shownKey(line []byte, property string) string {
+	if property == "" {
+		return "" // "id" may be the name of a property, too
+	}
+	name, _ := json.Marshal(property) // a string can always be encoded
+	found := regexp.MustCompile(regexp.QuoteMeta(string(name))+`\s*:\s*(?:"([^"\\]+)"|(-?[0-9.]+)\s*[,}])`).FindAllSubmatch(line, 2)
+	if len(found) != 1 {
+		return ""
+	}
+	return string(found[0][1]) + string(found[0][2])
 }
 
 // readFeatures yields the bytes of each Feature, whether they stand one after the other or in a FeatureCollection.

@@ -30,7 +30,8 @@ type options struct {
 	topic    string
 	file     string
 	key      string
-	lines    bool // send each line as it is
+	lines    bool    // send each line as it is
+	unread   *unread // with lines
 	form     form
 	registry string
 	n        int
@@ -53,6 +54,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer closeFile()
 	sent, err := publish(ctx, o, events)
 	fmt.Fprintf(stdout, "published %d feature events to %s\n", sent, o.topic)
+	if o.unread.lines > 0 {
+		fmt.Fprintln(stderr, "producer:", o.unread)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "producer:", err)
 		return 1
@@ -61,14 +65,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
+	o := options{unread: &unread{}}
 	flags := flag.NewFlagSet("producer", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	brokers := flags.String("brokers", "127.0.0.1:9092", "brokers, host:port, comma-separated")
 	flags.StringVar(&o.topic, "topic", "features", "topic, which must exist (consumer topics ensure creates it)")
 	flags.StringVar(&o.file, "file", "", "one GeoJSON Feature a line, or a FeatureCollection; - is standard input; default: the earthquakes of the examples")
 	flags.StringVar(&o.key, "key", "", "property whose value is the key of the feature's record; default: the feature's id")
-	flags.BoolVar(&o.lines, "lines", false, "send each line of -file as it is, also one that is no feature; where no key can be read from a line, its key is line-N")
+	flags.BoolVar(&o.lines, "lines", false, "send each line of -file as it is, also one that is no feature; a line that shows no key gets line-N and the beginning of its SHA-256")
 	word := flags.String("format", string(formGeoJSON), "geojson, cloudevents (binary mode) or avro, as the published schemas describe them")
 	flags.StringVar(&o.registry, "registry", "", "URL of a schema registry, for -format avro; without it Avro is written in single-object encoding")
 	flags.IntVar(&o.n, "n", 0, "publish at most this many events; 0 is all")
@@ -108,7 +112,7 @@ func (o options) open(stdin io.Reader) (iter.Seq2[Event, error], func(), error) 
 
 func (o options) read(r io.Reader) iter.Seq2[Event, error] {
 	if o.lines {
-		return readLines(r, o.key)
+		return readLines(r, o.key, o.unread)
 	}
 	return readEvents(r, o.key)
 }
