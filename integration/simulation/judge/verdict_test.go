@@ -299,7 +299,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 			m.e.Plan.Engine.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 			m.decide(permanent, "dead_lettered")
 			m.deliver(succeeds)
-		}, "order: s/0/1: it was finished (delivered) while the dead letter of s/0/0 holds its key"},
+		}, "order: s/0/1: it was finished (delivered) while the dead letter of s/0/0 blocks its key"},
 		{"another order in the output", none, func(m *scenario) {
 			m.deliver(hasContent(0))
 			m.deliver(hasContent(1))
@@ -325,7 +325,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 		}, `sink: s/0/1: it deleted key "k0"`},
 		{"a gap in the trail", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = append(m.e.Logs["t"][:1], m.e.Logs["t"][2:]...) }, "exactly once: trail of partition 0: link 3 follows link 1"},
 		{"a step that the trail does not have", none, func(m *scenario) { m.allDecisions(); m.e.Logs["t"] = m.e.Logs["t"][:3] }, "the trail \"\""},
-		{"too many records in a process", none, func(m *scenario) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 held 11 records"},
+		{"too many records in a process", none, func(m *scenario) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 had 11 records"},
 		{"busy loop", none, func(m *scenario) { m.e.Busy = MostBusy(m.e.Plan) + 1 }, "pause: "},
 		{"unfinished", none, func(m *scenario) { m.e.Rest, m.e.Left = -1, "s/0 from 1 to 2" }, "progress: after 1m0s, this is unfinished: s/0 from 1 to 2"},
 		{"unreported loss", none, func(m *scenario) { m.event(succeeds); m.prune() }, "conservation: s/0/0: it was deleted before it was read, and no engine reported it as lost"},
