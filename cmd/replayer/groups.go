@@ -141,6 +141,8 @@ const (
 func valueNotes(v *dlq.Values) []string {
 	of := "of the oldest " + cli.Count(v.Asked, "dead letter")
 	switch {
+	case v.Asked == 0:
+		return []string{"no dead letter of it has bytes that can be read, so today's transform was not asked"}
 	case v.Failing == 0:
 		return []string{"today's transform passes all " + of}
 	case v.Known == 0:

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -276,4 +277,16 @@ func TestNote_S4_6_isShownWithItsGroup(t *testing.T) {
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "table").hides("note by")
 	alone := append(append([]string{}, d.alone()...), "note", "--topic", "features.dlq")
 	d.want(cli.ExitUsage, append(alone, g.ID, "text")...).says("the first change of a dead letter creates it")
+}
+
+// What cannot be shown by cause, or was not judged, is not called better than it is.
+func TestOutlook_S4_8_ofWhatHasNoCode(t *testing.T) {
+	t.Parallel()
+	more := plan.Outcome{Action: plan.Reinject, Message: "(more causes than can be shown)", Count: 7}
+	expect.Equal(t, actionOf(&plan.Plan{}, more, false), plan.Leave, "of failing ones")
+	expect.Equal(t, actionOf(&plan.Plan{}, more, true), plan.Reinject, "of failing ones that go back")
+	expect.Equal(t, today(more), "fails")
+	more.Passes = true
+	expect.Equal(t, actionOf(&plan.Plan{}, more, false), plan.Reinject, "of passing ones")
+	expect.That(t, !strings.Contains(strings.Join(valueNotes(&dlq.Values{}), ""), "passes"), "nothing that was read passes: %v", valueNotes(&dlq.Values{}))
 }

@@ -68,7 +68,7 @@ func (a *app) outlookTable(p *plan.Plan, includingFailing bool) error {
 // actionOf returns what the replay does with a group of dead letters. It leaves those that today's transform refuses,
 // unless they leave the pipeline.
 func actionOf(p *plan.Plan, o plan.Outcome, includingFailing bool) plan.Action {
-	if o.Action == plan.Reinject && o.Code != "" && !includingFailing && p.To == "" {
+	if o.Action == plan.Reinject && o.Fails() && !includingFailing && p.To == "" {
 		return plan.Leave
 	}
 	return o.Action
@@ -103,7 +103,7 @@ func today(o plan.Outcome) string {
 	case o.Passes:
 		return "passes"
 	}
-	return "fails: " + o.Code
+	return strings.TrimSuffix("fails: "+o.Code, ": ")
 }
 
 // nothingPasses returns advice if today's transform refuses every dead letter of a plan, otherwise "".

@@ -101,7 +101,7 @@ func (u *unread) String() string {
 	return fmt.Sprintf("%d of %d lines are no features or have no key; the first, line %d: %v", u.lines, u.of, u.first, u.why)
 }
 
-// readLines yields an event for each line that is not blank, byte for byte, and counts those that are no features or
+// readLines yields an event for each line that is not blank, byte for byte without its line end, and counts those that are no features or
 // have no key. Their key is the value that the line shows for the property, or else line-N and the beginning of the
 // line's SHA-256. Without a key their records would be dead letters for the lack of it, which would hide what is wrong.
 func readLines(r io.Reader, property string, count *unread) iter.Seq2[Event, error] {
@@ -109,7 +109,7 @@ func readLines(r io.Reader, property string, count *unread) iter.Seq2[Event, err
 		in := bufio.NewReader(r)
 		for n := 1; ; n++ {
 			line, err := in.ReadBytes('\n')
-			if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
+			if line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")); len(bytes.TrimSpace(line)) > 0 {
 				count.of++
 				e, faulty := newEvent(line, property)
 				if faulty != nil {

@@ -1,6 +1,6 @@
 // Command reader prints the records of a topic that are committed, each as its key, a tab and its value, and ends. It
 // is an example to copy: a reader of a pipeline's output must read committed records only, because Switchback writes in
-// transactions and those that are aborted stay in the topic.
+// transactions and those that are aborted stay in the topic. It finds the end of a topic that is not compacted.
 package main
 
 import (
@@ -67,8 +67,15 @@ func read(ctx context.Context, brokers []string, topic string, out io.Writer) er
 		return fmt.Errorf("topic %s at %s: %w", topic, strings.Join(brokers, ","), err)
 	}
 	for len(left) > 0 {
-		fetches := client.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
+		some, cancel := context.WithTimeout(ctx, reachTimeout)
+		fetches := client.PollFetches(some)
+		cancel()
+		switch err := fetches.Err(); {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // retention may have deleted the rest
+			if err := withoutDeleted(ctx, kadm.NewClient(client), topic, left); err != nil {
+				return err
+			}
+		case err != nil:
 			return err
 		}
 		for _, r := range fetches.Records() {
@@ -88,6 +95,20 @@ func read(ctx context.Context, brokers []string, topic string, out io.Writer) er
 		}
 	}
 	return nil
+}
+
+// withoutDeleted removes the partitions whose records before the end have been deleted.
+func withoutDeleted(ctx context.Context, admin *kadm.Client, topic string, left map[int32]int64) error {
+	from, err := admin.ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = from.Error()
+	}
+	for partition, end := range left {
+		if start, known := from.Lookup(topic, partition); known && start.Offset >= end {
+			delete(left, partition)
+		}
+	}
+	return err
 }
 
 // ends returns the end of each partition that has records.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -55,5 +56,24 @@ func TestRead_C_7_committed_records_only(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), c.args, &out, &errs)
 		expect.That(t, code == c.code && strings.Contains(errs.String(), c.says), "%v: %d %s", c.args, code, errs.String())
+	}
+}
+
+// C-7: a reader does not wait for records that are deleted after it has asked where the topic ends.
+func TestRead_C_7_deleted_records_are_not_waited_for(t *testing.T) {
+	cluster := must.Get(kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "parcels.out")))(t)
+	t.Cleanup(cluster.Close)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.DefaultProduceTopic("parcels.out")))(t)
+	defer client.Close()
+	must.Do(t, client.ProduceSync(t.Context(), &kgo.Record{Key: []byte("a")}, &kgo.Record{Key: []byte("b")}).FirstErr())
+	admin := kadm.NewClient(client)
+	left := must.Get(ends(t.Context(), admin, "parcels.out"))(t)
+	expect.Equal(t, left[0], 2, "end")
+	for before := range int64(2) {
+		var offsets kadm.Offsets
+		offsets.Add(kadm.Offset{Topic: "parcels.out", Partition: 0, At: before + 1})
+		must.Get(admin.DeleteRecords(t.Context(), offsets))(t)
+		must.Do(t, withoutDeleted(t.Context(), admin, "parcels.out", left))
+		expect.Equal(t, len(left), int(1-before), "unfinished partitions after the deletion of", before+1)
 	}
 }

@@ -270,7 +270,7 @@ func answeredBy(t *testing.T, steps *Steps) string {
 	return string(classify.Of(err).Code)
 }
 
-// S4-5: while the first provider is down, the fallback answers. Records are only deferred while both are down; then
+// S4-5, S2-6: while the first provider is down, the fallback answers. Records are only deferred while both are down; then
 // the provider that may be asked earliest is asked first.
 func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -135,7 +135,7 @@ func tooLong(name, value string) *Violation {
 	if len(value) <= MaxMark {
 		return nil
 	}
-	what := fmt.Sprintf("has %d bytes, want at most %d fit into its header", len(value), MaxMark)
+	what := fmt.Sprintf("has %d bytes; its header has room for %d", len(value), MaxMark)
 	return &Violation{Mark: name, Value: strings.ToValidUTF8(value[:40], "") + "…", Rule: "governance." + name, What: what}
 }
 

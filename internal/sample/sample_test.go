@@ -146,6 +146,7 @@ func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
 		"one value has another unit":  {`"5 ha" "7 ha" "8 ha" "1 ha" "2 ha" "3 ha" "4 ha" "6 ha" "9 ha" "9 m2"`, `# ? a number? type: number, extract: "^(-?[0-9]+) ha$"; 1 of 10 do not fit, such as "9 m2"; 10 of 10`},
 		"a unit where it is written":  {`"1'234,5 m²" "987,0" "12'987,0" "87,25 m²"`, `# ? a number? type: number, thousands: "'", decimal: ",", extract: "^(-?[0-9',]+)(?: m²)?$"; 4 of 4`},
 		"two units and none":          {`"1 ha" "2 m2" "3"`, `# 3 of 3`},
+		"house numbers with a space":  {`"12 a" "14" "16 a"`, `# 3 of 3`},
 		"house numbers of one house":  {`"12a" "14" "15a"`, `# 3 of 3`},
 		"house numbers":               {`"12a" "3b" "14"`, `# 3 of 3`},
 		"one value is not a number":   {`"16,5" "7,25" "3" "hoch"`, `# ? a number? type: number, decimal: ","; 1 of 4 do not fit, such as "hoch"; 4 of 4`},

@@ -143,7 +143,7 @@ func unitOf(units map[string]int, numbers int) (unit string, optional bool) {
 	switch {
 	case 10*units[unit] < 9*with, 10*with < numbers:
 		return "", false
-	case without > 0 && utf8.RuneCountInString(unit) == 1: // 12a and 14
+	case without > 0 && utf8.RuneCountInString(strings.TrimSpace(unit)) == 1: // 12a and 14
 		return "", false
 	}
 	return unit, without > 0 && unit != ""

@@ -147,7 +147,7 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 			return e
 		default: // beyond the domain of the system
 		}
-		e.Message += ": it lies beyond the domain of " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
+		e.Message += ": it lies beyond the domain of " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ")"
 		e.Fix = beyond.Hint()
 	}
 	if e.Fix == "" {

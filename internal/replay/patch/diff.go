@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -61,22 +62,42 @@ func textChanges(before, after []byte) []Change {
 	}
 	shown := func(value []byte) json.RawMessage {
 		from, to := max(0, start-textAround), min(len(value), len(value)-end+textAround)
-		for from > 0 && !utf8.RuneStart(value[from]) {
-			from--
-		}
-		for to < len(value) && !utf8.RuneStart(value[to]) {
-			to++
-		}
-		text := strings.ToValidUTF8(string(value[from:min(to, from+maxShown)]), "\uFFFD")
+		from, to = runeStart(value, from), runeStart(value, min(to, from+maxShown))
+		text := readable(value[from:to])
 		if from > 0 {
 			text = "…" + text
 		}
-		if min(to, from+maxShown) < len(value) {
+		if to < len(value) {
 			text += "…"
 		}
 		return quoted(text)
 	}
 	return []Change{{Before: shown(before), After: shown(after)}}
+}
+
+// runeStart returns the start of the character that includes the byte at a place.
+func runeStart(value []byte, at int) int {
+	for i := range utf8.UTFMax {
+		if at-i <= 0 || at == len(value) || utf8.RuneStart(value[at-i]) {
+			return max(at-i, 0)
+		}
+	}
+	return at
+}
+
+// readable returns a text. It writes a byte that is not UTF-8 as \xNN.
+func readable(value []byte) string {
+	var b strings.Builder
+	for len(value) > 0 {
+		r, size := utf8.DecodeRune(value)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02x`, value[0])
+		} else {
+			b.WriteRune(r)
+		}
+		value = value[size:]
+	}
+	return b.String()
 }
 
 type differ struct {

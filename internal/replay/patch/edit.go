@@ -149,17 +149,15 @@ const (
 	someAtOnce    = 100      // operations between two checks of the context
 )
 
-// Apply returns an edited copy of a document. A patch that begins by replacing the whole document also accepts a value
-// that is not JSON, but not the absent value of a delete. The error wraps [ErrEdit] and names the operation that does
+// Apply returns an edited copy of a document. A patch that begins by replacing the whole document accepts any value, also
+// one that is not JSON, but not the absent value of a delete. The error wraps [ErrEdit] and names the operation that does
 // not fit, or reports that the document would become too large.
 func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 	p, out := e.patch, doc
-	if !json.Valid(doc) {
-		whole := e.replacement()
-		if whole == nil || doc == nil {
-			return nil, fmt.Errorf("%w: the value is not JSON; change its bytes by a program (--filter 'sed …'), or replace the whole value (--patch '[{\"op\":\"replace\",\"path\":\"\",\"value\":…}]')", ErrEdit)
-		}
+	if whole := e.replacement(); whole != nil && doc != nil {
 		p, out = p[1:], whole
+	} else if !json.Valid(doc) {
+		return nil, fmt.Errorf("%w: the value is not JSON; change its bytes by a program (--filter 'sed …'), or replace the whole value (--patch '[{\"op\":\"replace\",\"path\":\"\",\"value\":…}]')", ErrEdit)
 	}
 	if e.merge != nil {
 		ops, err := mergeOperations(doc, e.merge)

@@ -116,6 +116,8 @@ func TestEdit_S4_8_replaces_what_is_not_JSON(t *testing.T) {
 		expect.That(t, string(got) == want && (want != "") == (err == nil), "%s: %s, %v", text, got, err)
 		_, err = e.Apply(t.Context(), nil)
 		expect.That(t, errors.Is(err, patch.ErrEdit), "%s: a delete became a value: %v", text, err)
+		got, err = e.Apply(t.Context(), []byte(`5`))
+		expect.That(t, string(got) == want && (want != "") == (err == nil), "%s on a number: %s, %v", text, got, err)
 	}
 }
 
@@ -126,7 +128,9 @@ func TestDiff_of_what_is_not_JSON(t *testing.T) {
 		"a quote":     {`{"ART":Wald,"STAND":"13.05.2024","NR":1}`, `{"ART":"Wald","STAND":"13.05.2024","NR":1}`, `{"ART":Wald,"STAND":"13.05.2024… -> {"ART":"Wald","STAND":"13.05.2024…`},
 		"an end":      {`{"properties":{"NAME":"Grüningen"}`, `{"properties":{"NAME":"Grüningen"}}`, `…"NAME":"Grüningen"} -> …"NAME":"Grüningen"}}`},
 		"a character": {strings.Repeat("ü", 30) + "x", strings.Repeat("ü", 30) + "y", `…üüüüüüüüüüx -> …üüüüüüüüüüy`},
-		"bytes":       {"\x00\xff", "{}", "\x00\ufffd -> {}"},
+		"bytes":       {"a\xff", "{}", `a\xff -> {}`},
+		"far bytes":   {strings.Repeat("\x80", 500) + "1", strings.Repeat("\x80", 500) + "2", "…" + strings.Repeat(`\x80`, 20) + "1 -> …" + strings.Repeat(`\x80`, 20) + "2"},
+		"a cut":       {"x" + strings.Repeat("é", 300), "y", "x" + strings.Repeat("é", 199) + "… -> y"},
 		"nothing":     {"", "{}", " -> {}"},
 		"much":        {strings.Repeat("x", 500), "y", strings.Repeat("x", 400) + "… -> y"},
 		"the same":    {"x", "x", ""},

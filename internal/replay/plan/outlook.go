@@ -95,6 +95,9 @@ type Outcome struct {
 	Example    string `json:"example"` // ID of the first of them in the DLQ
 }
 
+// Fails reports whether today's transform refuses them.
+func (o Outcome) Fails() bool { return o.Action == Reinject && !o.Passes && !o.Unjudged }
+
 // maxOutcomes bounds the lines of an outlook. Further lines count the other dead letters by action, and by whether they
 // would pass.
 const maxOutcomes = 1000

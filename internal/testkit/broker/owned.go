@@ -188,9 +188,9 @@ func (b *Owned) Close(keep bool) error {
 	return errors.Join(err, os.RemoveAll(b.Dir))
 }
 
-// lowPorts returns addresses whose ports are below the range for outgoing connections. Another process could use a
-// port of that range while the broker is down, even by a client that tries to reach it: TCP allows a connection from
-// a port to itself.
+// lowPorts returns addresses whose ports are below the range for outgoing connections. Another process could take a
+// port of that range while the broker is down. Even a client that tries to reach the broker could: TCP allows a
+// connection from a port to itself.
 func lowPorts(n int) ([]string, error) {
 	const low, high = 15000, 32000
 	var found []string

@@ -97,6 +97,6 @@ func (a *Account) checkHeaders(r *kgo.Record, root string) {
 		}
 	}
 	if size > maxOwnHeaders {
-		a.fault(root, "%s: own headers take %d bytes, want at most %d are allowed", topiclog.Position(r), size, maxOwnHeaders)
+		a.fault(root, "%s: own headers take %d bytes; at most %d are allowed", topiclog.Position(r), size, maxOwnHeaders)
 	}
 }

@@ -106,7 +106,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 }
 
 // statSources reads the metadata of every source file of the commands. `go test` caches results by the files that a
-// test has read. A test that runs a command as a process no longer imports it, so without this a cached "ok" would
+// test has read. A test that runs a command as a process does not import it, so without this a cached "ok" would
 // outlive a change of the command.
 func statSources(root string) error {
 	for _, top := range []string{"go.mod", "go.sum", "cmd", "internal", "pkg", "schemas", "examples"} {
